@@ -1,0 +1,1 @@
+"""Arithmetic in numba: plain arrays in and out, no classes, one thread."""

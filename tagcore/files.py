@@ -1,0 +1,74 @@
+"""Files that are either whole or not there: write under a temporary name, then rename."""
+
+import glob
+import hashlib
+import os
+import platform
+import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def new_folder(folder: Path) -> Iterator[Path]:
+    """A folder to fill, which takes its name by one rename when the block ends well, and vanishes otherwise.
+
+    A folder of that name that already stands and is not empty is never touched: FileExistsError.
+    """
+    folder = Path(folder)
+    if folder.exists() and not folder.is_dir():
+        raise FileExistsError(f"{folder}: a file stands there, expected a folder or nothing")
+    if folder.is_dir() and any(folder.iterdir()):
+        raise FileExistsError(f"{folder}: already stands and is not empty")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    _sweep(folder)
+    filling = folder.with_name(f"{_stem(folder)}{os.getpid()}.{uuid.uuid4().hex[:8]}")
+    filling.mkdir()
+    try:
+        yield filling
+        os.rename(filling, folder)
+    finally:
+        shutil.rmtree(filling, ignore_errors=True)
+
+
+def _stem(folder: Path) -> str:
+    """Fillings of a folder are named after the machine and process that fill them."""
+    host = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+    return f".{folder.name}.{host}."
+
+
+def _sweep(folder: Path) -> None:
+    """Removes what processes of this machine left half filled when they were killed."""
+    for left in folder.parent.glob(f"{glob.escape(_stem(folder))}*"):
+        try:
+            os.kill(int(left.name.split(".")[-2]), 0)
+        except ProcessLookupError:
+            shutil.rmtree(left, ignore_errors=True)
+        except (PermissionError, ValueError):
+            continue
+
+
+def write_text(path: Path, text: str) -> None:
+    """The text, atomically in place of what the file held."""
+    filling = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}")
+    try:
+        filling.write_text(text, encoding="utf-8")
+        os.replace(filling, path)
+    finally:
+        filling.unlink(missing_ok=True)
+
+
+def require_writable(folder: Path) -> None:
+    """Fails before any work is done, not after."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / f".probe-{uuid.uuid4().hex[:8]}"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise ValueError(f"{folder}: cannot be written to ({error.strerror})") from error
+    free = shutil.disk_usage(folder).free
+    if free < 64 * 2**20:
+        raise ValueError(f"{folder}: only {free / 2**20:.0f} MiB are free on its disk")

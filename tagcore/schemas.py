@@ -1,0 +1,65 @@
+"""The parquet schemas of every stored data set. A row group is a shard; files of one data set share row groups."""
+
+import pyarrow as pa
+
+VERSION = 1
+
+DOCUMENTS = pa.schema(
+    [
+        pa.field("id", pa.string(), nullable=False),
+        pa.field("url", pa.string()),
+        pa.field("title", pa.string()),
+        pa.field("text", pa.string()),
+        pa.field("language", pa.string()),
+        pa.field("fetched_at", pa.timestamp("us", tz="UTC")),
+        pa.field("split", pa.string()),  # "train" or "test" where the source has an official split
+    ]
+)
+TAGGINGS = pa.schema(
+    [
+        pa.field("document", pa.int64(), nullable=False),  # row of `documents`, ascending
+        pa.field("tag", pa.int32(), nullable=False),  # row of `tags`
+        pa.field("user", pa.string()),
+        pa.field("count", pa.int64(), nullable=False),
+        pa.field("time", pa.timestamp("us", tz="UTC")),
+    ]
+)
+NAMES = pa.schema([pa.field("name", pa.string(), nullable=False)])
+BAGS = pa.schema(
+    [
+        pa.field("words", pa.list_(pa.int32()), nullable=False),  # rows of `words`
+        pa.field("values", pa.list_(pa.float32()), nullable=False),
+    ]
+)
+RATINGS = pa.schema(
+    [
+        pa.field("user", pa.int32(), nullable=False),  # row of `users`
+        pa.field("item", pa.int32(), nullable=False),  # row of `items`
+        pa.field("value", pa.float64(), nullable=False),
+        pa.field("time", pa.timestamp("us", tz="UTC")),
+    ]
+)
+ROWS = pa.schema(
+    [
+        pa.field("document", pa.int64(), nullable=False),
+        pa.field("words", pa.list_(pa.int32()), nullable=False),
+        pa.field("values", pa.list_(pa.float32()), nullable=False),
+        pa.field("tags", pa.list_(pa.int32()), nullable=False),
+        pa.field("counts", pa.list_(pa.float32()), nullable=False),
+    ]
+)
+
+# kind of data set -> table -> (schema, always there)
+KINDS: dict[str, dict[str, tuple[pa.Schema, bool]]] = {
+    "corpus": {
+        "documents": (DOCUMENTS, True),
+        "taggings": (TAGGINGS, True),
+        "tags": (NAMES, True),
+        "bags": (BAGS, False),  # where the source gives counted words instead of text
+        "words": (NAMES, False),
+    },
+    "ratings": {"ratings": (RATINGS, True), "users": (NAMES, True), "items": (NAMES, True)},
+    "features": {"train": (ROWS, True), "test": (ROWS, True), "tags": (NAMES, True)},
+    "model": {"tags": (NAMES, True)},
+    "evaluation": {},
+}

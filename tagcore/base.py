@@ -1,0 +1,217 @@
+"""What every tagger is: scikit-learn's conventions around a few hooks."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from safetensors.numpy import load_file, save_file
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from tagcore.files import new_folder, write_text
+from tagcore.kernels.ranking import best_of_rows
+from tagcore.shards import Executor, InProcess, contiguous, freeze
+
+FORMAT = 1
+MODELS: dict[str, type["TagModel"]] = {}  # the only classes that a stored model can name
+
+Progress = Callable[[int, int, dict[str, float]], None]  # (done, total, what is known so far)
+
+
+class TagModel(BaseEstimator):
+    """A model that learns tags from rows of words.
+
+    A subclass writes `_fit(X, Y)` and `_scores(X)`; where it can do better than dense blocks it also writes
+    `_top_k(X, k)`. `_arrays` names the fitted arrays that make up its state; `_facts` the fitted numbers.
+    """
+
+    _arrays: ClassVar[tuple[str, ...]] = ()
+    _facts: ClassVar[tuple[str, ...]] = ()
+
+    n_labels_: int
+    n_features_in_: int
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if not cls.__name__.startswith("_"):
+            MODELS[cls.__name__] = cls
+
+    def fit(self, X: Any, y: Any, *, executor: Executor | None = None, progress: Progress | None = None) -> Self:
+        """Learns from CSR rows X (n × D) and tags y (n × L, counts or 0/1, CSR or dense)."""
+        X = self._rows(X, reset=True)
+        Y = label_matrix(y, X.shape[0])
+        self.n_labels_ = Y.shape[1]
+        self._executor = executor or InProcess()
+        self._progress = progress or silent
+        try:
+            self._fit(X, Y)
+        finally:
+            del self._executor, self._progress
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Dense (n, L), one independent probability per tag; where L is large use `top_k`."""
+        return self.proba(self._scores(self._checked(X)))
+
+    def predict(self, X: Any) -> sp.csr_matrix:
+        """Tags whose probability is above one half, CSR (n, L)."""
+        blocks = [sp.csr_matrix(self.proba(s) > 0.5, dtype=np.int8) for _, s in self.score_blocks(X)]
+        return sp.vstack(blocks, format="csr")
+
+    def top_k(self, X: Any, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
+        """(tags, scores), two (n, min(k, L)) arrays, best first, ties to the lower tag id."""
+        if k < 1:
+            raise ValueError(f"k must be at least 1, got {k}")
+        return self._top_k(self._checked(X), min(k, self.n_labels_))
+
+    def score_blocks(self, X: Any, cells: int = 4_000_000) -> Iterator[tuple[slice, np.ndarray]]:
+        """Dense scores of a few rows at a time, so that n × L is never formed."""
+        X = self._checked(X)
+        step = max(1, cells // self.n_labels_)
+        for start in range(0, X.shape[0], step):
+            rows = slice(start, min(start + step, X.shape[0]))
+            yield rows, self._scores(X[rows])
+
+    def score(self, X: Any, y: Any) -> float:
+        """Precision at 1."""
+        best = self.top_k(X, 1)[0][:, 0]
+        Y = label_matrix(y, best.size)
+        if Y.shape[1] != self.n_labels_:
+            raise ValueError(f"y has {Y.shape[1]} tags, the model {self.n_labels_}")
+        return float(np.mean(np.asarray(Y[np.arange(best.size), best]) > 0))
+
+    def proba(self, scores: np.ndarray) -> np.ndarray:
+        """Scores as probabilities; the same everywhere, monotone in the score."""
+        return scores
+
+    def save(self, folder: Path | str) -> None:
+        """Parameters and fitted arrays, as JSON and safetensors, in a folder that must not stand yet."""
+        check_is_fitted(self)
+        head = {
+            "format": FORMAT,
+            "class": type(self).__name__,
+            "params": _plain(self.get_params(deep=False), type(self).__name__),
+            "facts": {f: _number(getattr(self, f)) for f in ("n_labels_", "n_features_in_", *self._facts)},
+        }
+        with new_folder(Path(folder)) as filling:
+            arrays = {a: getattr(self, a) for a in self._arrays}
+            save_file(contiguous(arrays), filling / "state.safetensors")
+            write_text(filling / "model.json", json.dumps(head, indent=1, sort_keys=True))
+
+    @classmethod
+    def load(cls, folder: Path | str) -> Self:
+        """The stored model; ValueError says what is wrong with a folder that holds none of this class."""
+        model = load_estimator(folder)
+        if not isinstance(model, cls):
+            raise ValueError(f"{folder}: holds a {type(model).__name__}, expected a {cls.__name__}")
+        return model
+
+    def _fit(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
+        raise NotImplementedError  # abstract
+
+    def _scores(self, X: sp.csr_matrix) -> np.ndarray:
+        raise NotImplementedError  # abstract
+
+    def _top_k(self, X: sp.csr_matrix, k: int) -> tuple[np.ndarray, np.ndarray]:
+        tags, scores = np.empty((X.shape[0], k), np.int64), np.empty((X.shape[0], k))
+        for rows, block in self.score_blocks(X):
+            tags[rows], scores[rows] = best_k(block, k)
+        return tags, scores
+
+    def _checked(self, X: Any) -> sp.csr_matrix:
+        check_is_fitted(self)
+        return self._rows(X, reset=False)
+
+    def _rows(self, X: Any, *, reset: bool) -> sp.csr_matrix:
+        X = sp.csr_matrix(validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset))
+        if not X.has_canonical_format:  # words in order and each once; the caller's matrix stays as it is
+            X = X.copy()
+            X.sum_duplicates()
+        return X
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = tags.target_tags.multi_output = True
+        tags.target_tags.single_output = False
+        return tags
+
+
+def load_estimator(folder: Path | str) -> TagModel:
+    """A stored model of any registered class. Only JSON and safetensors are read: nothing in them can run."""
+    import tagcore.baselines  # noqa: F401  registers the classes
+
+    folder = Path(folder)
+    try:
+        head = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+        name, params, facts = head["class"], head["params"], head["facts"]
+        version = head["format"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{folder / 'model.json'}: not the head of a stored model ({error!r})") from error
+    if version != FORMAT:
+        raise ValueError(f"{folder / 'model.json'}: format {version!r}, this version reads {FORMAT}")
+    if not isinstance(name, str) or name not in MODELS:
+        raise ValueError(f"{folder / 'model.json'}: unknown class {name!r}, expected one of {sorted(MODELS)}")
+    try:
+        model = MODELS[name](**params)
+    except TypeError as error:
+        raise ValueError(f"{folder / 'model.json'}: not the parameters of {name} ({error})") from error
+    try:
+        arrays = load_file(folder / "state.safetensors")
+    except Exception as error:  # safetensors raises its own class for a damaged file
+        raise ValueError(f"{folder / 'state.safetensors'}: cannot be read ({error})") from error
+    if set(arrays) != set(model._arrays):
+        raise ValueError(
+            f"{folder / 'state.safetensors'}: holds arrays {sorted(arrays)}, expected {sorted(model._arrays)}"
+        )
+    expected = {"n_labels_", "n_features_in_", *model._facts}
+    if not isinstance(facts, dict) or set(facts) != expected:
+        raise ValueError(f"{folder / 'model.json'}: facts {facts!r}, expected those named {sorted(expected)}")
+    for key, value in {**arrays, **facts}.items():
+        setattr(model, key, value)
+    return model
+
+
+def best_k(scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """The k best columns of every row, best first, ties to the lower column."""
+    k = min(k, scores.shape[1])
+    if k <= 64:
+        return best_of_rows(freeze(np.ascontiguousarray(scores)), k)
+    best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    return best, np.take_along_axis(scores, best, axis=1).astype(np.float64)
+
+
+def label_matrix(y: Any, n: int) -> sp.csr_matrix:
+    """Tags or their counts, CSR or dense, as a CSR matrix (n, L) without stored zeros."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    Y = check_array(y, accept_sparse="csr", dtype=np.float64, ensure_2d=False, ensure_min_samples=0, input_name="y")
+    Y = sp.csr_matrix(Y if Y.ndim == 2 else np.reshape(Y, (-1, 1)), copy=True)  # y stays the caller's
+    if Y.shape[0] != n:
+        raise ValueError(f"X has {n} rows, y has {Y.shape[0]}: inconsistent numbers of samples")
+    if Y.nnz and Y.data.min() < 0:
+        at = int(Y.data.argmin())
+        row = int(np.searchsorted(Y.indptr, at, side="right")) - 1
+        raise ValueError(f"y holds a negative count {Y.data[at]} in row {row}, tag {Y.indices[at]}")
+    Y.sum_duplicates()
+    Y.eliminate_zeros()
+    return Y
+
+
+def _number(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _plain(params: dict[str, Any], name: str) -> dict[str, Any]:
+    try:
+        json.dumps(params)
+    except TypeError as error:
+        raise ValueError(f"{name} cannot be stored: a parameter is not plain data ({error})") from error
+    return params
+
+
+def silent(done: int, total: int, known: dict[str, float]) -> None:
+    """No one watches."""

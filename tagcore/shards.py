@@ -1,0 +1,221 @@
+"""Work in parts: where functions run on shards of the data, where their state lives, how sums are made.
+
+A step is a pure function of (shard, state, **shared): it never writes to what it is given (arrays arrive
+read-only) and runs on one thread. Partial sums are added as a fixed binary tree over shard numbers. So a result
+depends on the shards alone: not on how many workers there are, who ran what, or how often.
+"""
+
+import itertools
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from safetensors.numpy import load_file, save_file
+from threadpoolctl import ThreadpoolController
+
+Arrays = dict[str, np.ndarray]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Shard(Generic[T]):
+    """One part of the data, with the number of its first row in the whole: random draws are keyed by global row."""
+
+    number: int
+    first: int
+    data: T
+
+
+class Executor(Protocol):
+    """Who runs the steps. References stand for values that may live elsewhere; each can be made again."""
+
+    def call(self, function: Callable, *args: Any) -> Any:
+        """a reference to function(*args); arguments may be references."""
+
+    def share(self, arrays: Arrays) -> Any:
+        """a reference to arrays that every worker will read."""
+
+    def get(self, references: list) -> list:
+        """the values."""
+
+    def cut(self) -> None:
+        """nothing shared before this moment is needed again."""
+
+
+class InProcess:
+    """This process, n threads: kernels release the GIL. First in, first out, so no call waits for a later one."""
+
+    def __init__(self, threads: int = 1) -> None:
+        self.pool = ThreadPoolExecutor(threads, thread_name_prefix="shard")
+
+    def call(self, function: Callable, *args: Any) -> Future:
+        return self.pool.submit(lambda: function(*(a.result() if isinstance(a, Future) else a for a in args)))
+
+    def share(self, arrays: Arrays) -> Arrays:
+        return freeze(arrays)
+
+    def get(self, references: list) -> list:
+        return [r.result() for r in references]
+
+    def cut(self) -> None:
+        """Threads share memory: there is nothing to drop."""
+
+
+class Shards:
+    """The parts of one data set, a state beside each, and the three ways to work on them.
+
+    `load(part)` makes the data of one part, on whichever worker needs it; `firsts` are global row numbers.
+    """
+
+    def __init__(
+        self,
+        parts: Sequence,
+        load: Callable[[Any], Any],
+        executor: Executor | None = None,
+        firsts: Sequence[int] | None = None,
+    ) -> None:
+        if not parts:
+            raise ValueError("no shards: the data set has no rows")
+        self.executor: Executor = executor or InProcess()
+        firsts = range(len(parts)) if firsts is None else firsts
+        self.data = [
+            self.executor.call(_load, load, i, first, part)
+            for i, (first, part) in enumerate(zip(firsts, parts, strict=True))
+        ]
+        self.state: list[Any] = [{} for _ in parts]
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def update(self, step: Callable[..., tuple[Arrays, Arrays]], **shared: Any) -> Arrays:
+        """Every state moves on by step(...) -> (state, partial); returns the sum of the partials."""
+        pairs = self._map(step, shared)
+        self.state = [self.executor.call(_item, pair, 0) for pair in pairs]
+        return self._sum([self.executor.call(_item, pair, 1) for pair in pairs])
+
+    def sum(self, step: Callable[..., Arrays], **shared: Any) -> Arrays:
+        """The sum of step(...) -> partial; states are only read."""
+        return self._sum(self._map(step, shared))
+
+    def collect(self, step: Callable[..., Any], **shared: Any) -> list:
+        """step(...) of every shard, in shard order."""
+        return self.executor.get(self._map(step, shared))
+
+    def save(self, folder: Path) -> None:
+        """Every state to a file of a new folder."""
+        folder.mkdir(parents=True)
+        self.executor.get([self.executor.call(_write, _path(folder, i), s) for i, s in enumerate(self.state)])
+
+    def restore(self, folder: Path) -> None:
+        """Goes on from the files, so that nothing shared before is needed again to rebuild a state."""
+        self.state = [self.executor.call(_read, _path(folder, i)) for i in range(len(self))]
+        self.executor.cut()
+
+    def _map(self, step: Callable, shared: Arrays) -> list:
+        reference = self.executor.share(shared)
+        return [
+            self.executor.call(_run, step, data, state, reference)
+            for data, state in zip(self.data, self.state, strict=True)
+        ]
+
+    def _sum(self, references: list) -> Arrays:
+        while len(references) > 1:
+            pairs = [references[i : i + 2] for i in range(0, len(references), 2)]
+            references = [self.executor.call(_add, *p) if len(p) == 2 else p[0] for p in pairs]
+        return self.executor.get(references)[0]
+
+
+def row_shards(n: int, count: int) -> list[slice]:
+    """n rows in `count` runs of nearly equal length (fewer if there are fewer rows)."""
+    edges = np.linspace(0, n, min(count, max(n, 1)) + 1).astype(int)
+    return [slice(int(a), int(b)) for a, b in itertools.pairwise(edges)]
+
+
+def freeze(value: Any) -> Any:
+    """The same arrays, read-only: as views, so that their owner may still write to its own."""
+    if isinstance(value, dict):
+        return {k: freeze(v) for k, v in value.items()}
+    if type(value) is tuple:
+        return tuple(freeze(v) for v in value)
+    if isinstance(value, np.ndarray):
+        value = value.view()
+        value.setflags(write=False)
+    elif sp.issparse(value) and value.format in ("csr", "csc"):
+        parts = freeze((value.data, value.indices, value.indptr))
+        value = type(value)(parts, shape=value.shape, copy=False)
+    return value
+
+
+def contiguous(arrays: Arrays) -> Arrays:
+    """As safetensors wants them. Not np.ascontiguousarray, which turns a number into a vector."""
+    return {k: np.asarray(v, order="C") for k, v in arrays.items()}
+
+
+class _OneThread:
+    """BLAS on one thread while any step runs.
+
+    The limit belongs to the process and only one thread may control it (threadpoolctl's rule for OpenBLAS), so a
+    thread of our own sets it before the first step and lifts it after the last one of those that run together.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running = self._modules = 0
+        self._control: ThreadPoolExecutor | None = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._running == 0:
+                self._control = self._control or ThreadPoolExecutor(1, thread_name_prefix="blas-limit")
+                self._control.submit(self._limit).result()
+            self._running += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._running -= 1
+            if self._running == 0 and self._control:
+                self._control.submit(self._limits.__exit__, None, None, None).result()
+
+    def _limit(self) -> None:
+        if self._modules != len(sys.modules):  # libraries come with modules; looking for them takes milliseconds
+            self._controller, self._modules = ThreadpoolController(), len(sys.modules)
+        self._limits = self._controller.limit(limits=1, user_api="blas").__enter__()
+
+
+_one_thread = _OneThread()
+
+
+def _load(load: Callable, number: int, first: int, part: Any) -> Shard:
+    return Shard(number, first, freeze(load(part)))
+
+
+def _run(step: Callable, shard: Shard, state: Arrays, shared: Arrays) -> Any:
+    with _one_thread:
+        out = step(shard, state, **shared)
+    return freeze(out)
+
+
+def _item(pair: tuple, i: int) -> Any:
+    return pair[i]
+
+
+def _add(a: Arrays, b: Arrays) -> Arrays:
+    return freeze({k: a[k] + b[k] for k in a})
+
+
+def _path(folder: Path, number: int) -> Path:
+    return folder / f"shard-{number:05d}.safetensors"
+
+
+def _write(path: Path, state: Arrays) -> None:
+    save_file(contiguous(state), path)
+
+
+def _read(path: Path) -> Arrays:
+    return freeze(load_file(path))

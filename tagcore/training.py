@@ -1,0 +1,149 @@
+"""The one loop of iterative training: progress, early stop, checkpoints, resume.
+
+A learner is `init`, `round`, `done`; its per-shard state lives in the Shards, its global arrays pass from round to
+round. A checkpoint is a new folder each time, which becomes current by one rename, so that a run killed at any
+moment goes on from the last whole one and ends with the same bits.
+"""
+
+import json
+import shutil
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from safetensors.numpy import load_file, save_file
+
+from tagcore.base import Progress, silent
+from tagcore.files import new_folder, write_text
+from tagcore.shards import Arrays, Shards, contiguous
+
+Measures = dict[str, float]
+
+
+class Learner(Protocol):
+    """An iterative model. Randomness must be keyed by (seed, round, global row), never drawn from a running stream."""
+
+    def init(self, shards: Shards) -> Arrays:
+        """the global arrays before the first round; may give every shard its first state."""
+
+    def round(self, shards: Shards, arrays: Arrays, number: int) -> tuple[Arrays, Measures]:
+        """one round: the new global arrays and what is known of them."""
+
+    def done(self, history: list[Measures]) -> bool:
+        """whether the rounds so far suffice."""
+
+
+@dataclass
+class EarlyStop:
+    """Ends training when a measure has not improved for `patience` rounds; the best round's arrays are kept."""
+
+    measure: str
+    patience: int = 5
+    greater_is_better: bool = True
+    min_delta: float = 0.0
+
+    def best(self, history: list[Measures]) -> int:
+        """the round whose measure no later one improved on by more than min_delta."""
+        sign = 1.0 if self.greater_is_better else -1.0
+        best = 0
+        for number, measures in enumerate(history):
+            if sign * measures[self.measure] > sign * history[best][self.measure] + self.min_delta:
+                best = number
+        return best
+
+
+@dataclass
+class Checkpoints:
+    """Where to keep checkpoints and how often. `key` names what is trained: another key's are never resumed."""
+
+    folder: Path
+    key: str
+    every_seconds: float = 60.0
+
+
+@dataclass
+class Trained:
+    """The result of a training: global arrays of the best round and the history of all rounds."""
+
+    arrays: Arrays
+    history: list[Measures] = field(default_factory=list)
+    best_round: int = 0
+    resumed_from: int = 0
+
+
+def train(
+    learner: Learner,
+    shards: Shards,
+    *,
+    max_rounds: int,
+    progress: Progress | None = None,
+    early_stop: EarlyStop | None = None,
+    checkpoints: Checkpoints | None = None,
+) -> Trained:
+    """Rounds until the learner is done, the early stop says so, or max_rounds; resumed where a checkpoint stands."""
+    progress = progress or silent
+    resumed = _resume(checkpoints, shards) if checkpoints else None
+    if resumed is None:
+        arrays = learner.init(shards)
+        trained = Trained(arrays)
+    else:
+        arrays, trained = resumed
+    saved_at = time.monotonic()
+    while len(trained.history) < max_rounds and not _over(learner, trained, early_stop):
+        number = len(trained.history)
+        arrays, measures = learner.round(shards, arrays, number)
+        _require_finite(arrays, number)
+        trained.history.append(measures)
+        if early_stop is None or early_stop.best(trained.history) == number:
+            trained.arrays, trained.best_round = arrays, number
+        progress(number + 1, max_rounds, measures)
+        if checkpoints and time.monotonic() - saved_at >= checkpoints.every_seconds:
+            _save(checkpoints, shards, arrays, trained)
+            saved_at = time.monotonic()
+    return trained
+
+
+def _over(learner: Learner, trained: Trained, early_stop: EarlyStop | None) -> bool:
+    rounds = len(trained.history)
+    if early_stop and rounds and rounds - 1 - trained.best_round >= early_stop.patience:
+        return True
+    return rounds > 0 and learner.done(trained.history)
+
+
+def _require_finite(arrays: Arrays, number: int) -> None:
+    for name, values in arrays.items():
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            raise FloatingPointError(f"round {number}: array {name!r} holds a value that is not finite")
+
+
+def _save(checkpoints: Checkpoints, shards: Shards, arrays: Arrays, trained: Trained) -> None:
+    name = f"round-{len(trained.history):06d}"
+    target = checkpoints.folder / name
+    shutil.rmtree(target, ignore_errors=True)  # left by a run that was killed before it became current
+    with new_folder(target) as filling:
+        save_file(contiguous(arrays), filling / "now.safetensors")
+        save_file(contiguous(trained.arrays), filling / "best.safetensors")
+        shards.save(filling / "shards")
+        head = {"key": checkpoints.key, "history": trained.history, "best_round": trained.best_round}
+        write_text(filling / "head.json", json.dumps(head))
+    shards.restore(target / "shards")
+    write_text(checkpoints.folder / "current", name)
+    for old in checkpoints.folder.glob("round-*"):
+        if old.name != name:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def _resume(checkpoints: Checkpoints, shards: Shards) -> tuple[Arrays, Trained] | None:
+    try:
+        folder = checkpoints.folder / (checkpoints.folder / "current").read_text(encoding="utf-8")
+        head = json.loads((folder / "head.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    if head["key"] != checkpoints.key:
+        raise ValueError(f"{folder}: a checkpoint of another training ({head['key']!r}, expected {checkpoints.key!r})")
+    shards.restore(folder / "shards")
+    rounds = len(head["history"])
+    best = load_file(folder / "best.safetensors")
+    return load_file(folder / "now.safetensors"), Trained(best, head["history"], head["best_round"], rounds)

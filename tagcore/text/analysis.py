@@ -1,0 +1,162 @@
+"""From texts to sequences of term ids: words, without stop words, stemmed, joined to n-grams.
+
+A `Learner` gives every new term an id; a `Lookup` knows a fixed list of terms and finds their columns.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tagcore.kernels.tfidf import drop, relabel
+from tagcore.text.ngrams import GramTable
+from tagcore.text.stemming import Stemmer
+from tagcore.text.terms import TermTable
+from tagcore.text.tokens import Sequences, tokenise
+
+_UNKNOWN, _STOP = -1, -2  # no term, and ends an n-gram; no term, and n-grams pass over it
+
+
+class Reader(Protocol):
+    """What reads texts into ids of a table of words, -1 for unknown ones if it may not grow."""
+
+    def __call__(self, texts: pa.Array, table: TermTable, *, grow: bool) -> Sequences: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """How texts become terms."""
+
+    read: Reader
+    stop_words: pa.Array
+    stemmer: Stemmer | None
+    ngram_range: tuple[int, int]
+
+    @property
+    def joins(self) -> bool:
+        return self.ngram_range != (1, 1)
+
+    def stems(self, words: pa.Array) -> pa.Array:
+        """The words as they are counted."""
+        return pa.array(self.stemmer(words.to_pylist()), pa.large_string()) if self.stemmer else words
+
+
+def word_analysis(
+    lowercase: bool, stop_words: frozenset[str], stemmer: Stemmer | None, ngram_range: tuple[int, int]
+) -> Analysis:
+    """The words of scikit-learn's default pattern, read by the kernel."""
+
+    def read(texts: pa.Array, table: TermTable, *, grow: bool) -> Sequences:
+        return tokenise(texts, table, lowercase=lowercase, grow=grow)
+
+    return Analysis(read, pa.array(sorted(stop_words), pa.large_string()), stemmer, ngram_range)
+
+
+def python_analysis(analyse: Callable[[str], list[str]]) -> Analysis:
+    """Whatever a Python function finds in a text, one text at a time."""
+
+    def read(texts: pa.Array, table: TermTable, *, grow: bool) -> Sequences:
+        found = [list(analyse(text)) for text in texts.to_pylist()]
+        terms = [term for of_text in found for term in of_text]
+        odd = next((term for term in terms if not isinstance(term, str)), None)
+        if odd is not None:
+            raise ValueError(f"the analyser must give strings, got {type(odd).__name__} {odd!r:.80}")
+        strings = pa.array(terms, pa.large_string())
+        indptr = np.cumsum([0, *map(len, found)])
+        return Sequences(table.add(strings) if grow else table.find(strings), indptr)
+
+    return Analysis(read, pa.array([], pa.large_string()), None, (1, 1))
+
+
+class Learner:
+    """Ids of all terms that come by."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+        self._words = TermTable()
+        self._counted = TermTable() if analysis.stemmer else self._words
+        self._labels = np.empty(0, np.int32)  # id in `_counted` by id in `_words`
+        self._grams = GramTable() if analysis.joins else None
+
+    def __len__(self) -> int:
+        return len(self._counted if self._grams is None else self._grams)
+
+    def ids(self, texts: pa.Array) -> Sequences:
+        analysis = self._analysis
+        found = analysis.read(texts, self._words, grow=True)
+        if len(analysis.stop_words) or analysis.stemmer:
+            self._label_new_words()
+            found = Sequences(relabel(found.ids, self._labels), found.indptr)
+        if self._grams is None:
+            return found
+        found = Sequences(*drop(*found, _STOP))
+        return self._grams.extract(found, analysis.ngram_range, grow=True)
+
+    def strings(self, ids: np.ndarray) -> pa.Array:
+        return self._counted.strings(ids) if self._grams is None else self._grams.strings(ids, self._counted)
+
+    def _label_new_words(self) -> None:
+        new = np.arange(len(self._labels), len(self._words), dtype=np.int32)
+        words = self._words.strings(new)
+        kept = ~_are_in(words, self._analysis.stop_words)
+        labels = np.full(new.size, _STOP, np.int32)
+        labels[kept] = self._counted.add(self._analysis.stems(words.filter(pa.array(kept))))
+        self._labels = np.concatenate([self._labels, labels])
+
+
+class Lookup:
+    """Columns of known terms, in the order given. Safe to use from several threads: nothing in it changes."""
+
+    def __init__(self, analysis: Analysis, terms: pa.Array) -> None:
+        self._analysis = analysis
+        self._n_terms = len(terms)
+        self._words = TermTable(len(terms))
+        self._grams = None
+        if analysis.joins:
+            parts = pc.split_pattern(terms, " ")
+            self._grams = GramTable()
+            words = Sequences(self._words.add(parts.flatten()), parts.offsets.to_numpy().astype(np.int64))
+            grams = self._grams.plant(words)
+            self._columns = np.full(len(self._grams), _UNKNOWN, np.int32)
+            self._columns[grams] = np.arange(len(terms), dtype=np.int32)
+        else:
+            self._words.add(terms)
+        self._labels = None
+        if len(analysis.stop_words) and not analysis.stemmer:
+            stops = self._words.add(analysis.stop_words)
+            self._labels = np.arange(len(self._words), dtype=np.int32)
+            self._labels[stops] = _STOP
+
+    def __len__(self) -> int:
+        return self._n_terms
+
+    def ids(self, texts: pa.Array) -> Sequences:
+        analysis = self._analysis
+        if analysis.stemmer:
+            found = self._stemmed(texts)
+        else:
+            found = analysis.read(texts, self._words, grow=False)
+            if self._labels is not None:
+                found = Sequences(relabel(found.ids, self._labels), found.indptr)
+        if self._grams is None:
+            return found
+        found = self._grams.extract(Sequences(*drop(*found, _STOP)), analysis.ngram_range, grow=False)
+        return Sequences(relabel(found.ids, self._columns), found.indptr)
+
+    def _stemmed(self, texts: pa.Array) -> Sequences:
+        """Any word may have a known stem, so the block's own words are collected and stemmed first."""
+        own = TermTable()
+        found = self._analysis.read(texts, own, grow=True)
+        words = own.strings(np.arange(len(own)))
+        labels = self._words.find(self._analysis.stems(words))
+        labels[_are_in(words, self._analysis.stop_words)] = _STOP
+        return Sequences(relabel(found.ids, labels), found.indptr)
+
+
+def _are_in(words: pa.Array, stop_words: pa.Array) -> np.ndarray:
+    if not len(stop_words):
+        return np.zeros(len(words), np.bool_)
+    return pc.is_in(words, stop_words).to_numpy(zero_copy_only=False)

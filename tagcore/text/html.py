@@ -1,0 +1,68 @@
+"""The visible text of HTML."""
+
+import re
+from collections import Counter
+
+import pyarrow as pa
+from selectolax.lexbor import LexborHTMLParser
+
+LIMIT = 10_000_000  # characters of one text: beyond it a file is data, not a document
+
+_MARKUP = re.compile(r"<[a-zA-Z/!?]|&(?:#|[a-zA-Z])")
+_HIDDEN = "script, style, template, [hidden]"
+# what starts a new line on screen, or stands apart in a table or a list
+_BLOCK = re.compile(
+    r"<(?=/?(?:address|article|aside|audio|blockquote|body|br|button|canvas|caption|center|dd|details|dialog|dir|div"
+    r"|dl|dt|fieldset|figcaption|figure|footer|form|h[1-6]|head|header|hgroup|hr|iframe|img|input|legend|li|main|menu"
+    r"|nav|noscript|object|ol|optgroup|option|p|pre|search|section|select|summary|svg|table|tbody|td|textarea|tfoot"
+    r"|th|thead|title|tr|ul|video)[\s/>])",
+    re.IGNORECASE,
+)
+
+# Every tag may cost an HTML5 parser a walk over all open elements, or a copy of them: deep nesting is quadratic.
+_WORK = 5_000_000  # open elements, summed over all tags
+_TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*)")
+_SELF_CLOSING = re.compile(
+    r"area|base|body|br|col|colgroup|dd|dt|embed|head|hr|html|img|input|li|link|meta|optgroup|option|p|param|rp|rt"
+    r"|source|tbody|td|tfoot|th|thead|tr|track|wbr"
+)
+
+
+def strip_html(text: str, limit: int = LIMIT) -> str:
+    """Text as a reader sees it, whitespace run together; what holds no markup is returned unchanged."""
+    if len(text) > limit:
+        raise ValueError(f"HTML of {len(text)} characters, expected at most {limit}")
+    if not _MARKUP.search(text):
+        return text
+    _check_nesting(text)
+    tree = LexborHTMLParser(_BLOCK.sub(" <", text))
+    for node in tree.css(_HIDDEN):
+        node.remove()
+    return " ".join(tree.text().split())
+
+
+def strip_html_column(texts: pa.Array | pa.ChunkedArray, limit: int = LIMIT) -> pa.Array:
+    """`strip_html` of every string of an arrow array; nulls stay."""
+    stripped = []
+    for row, text in enumerate(texts.to_pylist()):
+        try:
+            stripped.append(text if text is None else strip_html(text, limit))
+        except ValueError as error:
+            raise ValueError(f"row {row}: {error}") from None
+    return pa.array(stripped, texts.type)
+
+
+def _check_nesting(text: str) -> None:
+    if text.count("<") ** 2 < 2 * _WORK:
+        return  # too few tags to matter, however they nest
+    open_by_name: Counter[str] = Counter()
+    n_open = work = 0
+    for tag in _TAG.finditer(text):
+        closes, name = tag[1], tag[2].lower()
+        if not _SELF_CLOSING.fullmatch(name):
+            step = 1 if not closes else -1 if open_by_name[name] else 0
+            open_by_name[name] += step
+            n_open += step
+        work += n_open
+        if work > _WORK:
+            raise ValueError(f"HTML nested too deeply to be a document: {n_open} elements are open at once")

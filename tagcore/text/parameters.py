@@ -1,0 +1,134 @@
+"""The parameters of a vectoriser: what they may be, and the analysis that they ask for."""
+
+import re
+import warnings
+from collections.abc import Callable, Iterable
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
+
+from tagcore.text.analysis import Analysis, python_analysis, word_analysis
+from tagcore.text.stemming import LANGUAGES, Stemmer
+from tagcore.text.tokens import TOKEN_PATTERN
+from tagcore.text.weighting import NORMS
+
+
+class PythonAnalyserWarning(UserWarning):
+    """Texts are analysed in Python, one by one, because the settings have no fast path."""
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
+
+
+def _is_frequency(value: Any) -> bool:
+    return _is_count(value) or (isinstance(value, Real) and not isinstance(value, Integral) and 0 <= float(value) <= 1)
+
+
+def _is_range(value: Any) -> bool:
+    return isinstance(value, tuple | list) and len(value) == 2 and all(map(_is_count, value)) and value[0] <= value[1]
+
+
+def _is_stop_list(value: Any) -> bool:
+    if value is None or isinstance(value, str):
+        return value in (None, "english")
+    return isinstance(value, Iterable) and all(isinstance(word, str) for word in value)
+
+
+def _is_pattern(value: Any) -> bool:
+    try:
+        return re.compile(value).groups <= 1
+    except (re.error, TypeError):
+        return False
+
+
+def _is_float_type(value: Any) -> bool:
+    try:
+        return np.dtype(value) in (np.float32, np.float64)
+    except TypeError:
+        return False
+
+
+def _one_of(*values: Any) -> Callable[[Any], bool]:
+    return lambda value: any(value is v or (isinstance(value, str) and value == v) for v in values)
+
+
+_RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "min_df": (_is_frequency, "a number of documents from 1, or a share of them from 0.0 to 1.0"),
+    "max_df": (_is_frequency, "a number of documents from 1, or a share of them from 0.0 to 1.0"),
+    "max_features": (lambda value: value is None or _is_count(value), "None or a number from 1"),
+    "ngram_range": (_is_range, "(shortest, longest), both from 1, the longest not below the shortest"),
+    "stop_words": (_is_stop_list, "None, 'english' or a list of words"),
+    "stem": (
+        lambda value: value is None or (isinstance(value, str) and value in LANGUAGES),
+        f"None or a Snowball language: {', '.join(sorted(LANGUAGES))}",
+    ),
+    "token_pattern": (_is_pattern, "a regular expression with at most one group"),
+    "strip_accents": (
+        lambda value: callable(value) or _one_of(None, "ascii", "unicode")(value),
+        "None, 'ascii', 'unicode' or a function",
+    ),
+    "analyzer": (
+        lambda value: callable(value) or _one_of("word", "char", "char_wb")(value),
+        "'word', 'char', 'char_wb' or a function",
+    ),
+    "norm": (_one_of(*NORMS), "None, 'l1' or 'l2'"),
+    "dtype": (_is_float_type, "float32 or float64"),
+    "lowercase": (_one_of(True, False), "True or False"),
+    "binary": (_one_of(True, False), "True or False"),
+    "use_idf": (_one_of(True, False), "True or False"),
+    "smooth_idf": (_one_of(True, False), "True or False"),
+    "sublinear_tf": (_one_of(True, False), "True or False"),
+}
+
+
+def check_parameters(params: dict[str, Any]) -> None:
+    """ValueError that names the first parameter out of its range, its value and what was expected."""
+    for name, (is_right, expected) in _RULES.items():
+        if not is_right(params[name]):
+            raise ValueError(f"{name}={params[name]!r:.80}: expected {expected}")
+    if params["stem"] is not None and params["analyzer"] != "word":
+        raise ValueError(f"stem={params['stem']!r}: expected analyzer='word', got {params['analyzer']!r:.80}")
+
+
+def build_analysis(params: dict[str, Any]) -> Analysis:
+    """The analysis of checked parameters: by the kernel if it can, by Python otherwise."""
+    stemmer = Stemmer(params["stem"]) if params["stem"] is not None else None
+    if _python_reasons(params):
+        return python_analysis(_python_analyser(params, stemmer))
+    shortest, longest = params["ngram_range"]
+    return word_analysis(params["lowercase"], _stop_words(params), stemmer, (int(shortest), int(longest)))
+
+
+def warn_if_python(params: dict[str, Any]) -> None:
+    """Says which parameters have no fast path."""
+    reasons = _python_reasons(params)
+    if reasons:
+        message = f"no fast path for {', '.join(reasons)}: texts are analysed in Python, one by one"
+        warnings.warn(message, PythonAnalyserWarning, stacklevel=4)
+
+
+def _python_reasons(params: dict[str, Any]) -> list[str]:
+    usual = {"analyzer": "word", "token_pattern": TOKEN_PATTERN, "strip_accents": None}
+    return [f"{name}={params[name]!r:.80}" for name, value in usual.items() if params[name] != value]
+
+
+def _stop_words(params: dict[str, Any]) -> frozenset[str]:
+    words = params["stop_words"]
+    return ENGLISH_STOP_WORDS if words == "english" else frozenset(words or ())
+
+
+def _python_analyser(params: dict[str, Any], stemmer: Stemmer | None) -> Callable[[str], list[str]]:
+    names = ("analyzer", "lowercase", "strip_accents", "token_pattern", "ngram_range")
+    peer = CountVectorizer(**{name: params[name] for name in names})
+    stop_words = _stop_words(params)
+    if stemmer is None:
+        return peer.set_params(stop_words=list(stop_words) or None).build_analyzer()
+    find = peer.build_tokenizer()
+
+    def stems(text: str) -> list[str]:
+        return stemmer([word for word in find(text) if word not in stop_words])
+
+    return peer.set_params(tokenizer=stems, token_pattern=None).build_analyzer()

@@ -1,0 +1,131 @@
+"""A fitted vectoriser on disk: `vectoriser.json` (parameters, counts) and `terms.parquet` (one row per column)."""
+
+import json
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tagcore.text.parameters import check_parameters
+
+FORMAT = 1
+HEAD, TERMS = "vectoriser.json", "terms.parquet"
+_COUNTS = ("n_terms", "n_documents", "n_features_in")
+
+
+class VectoriserError(ValueError):
+    """A vectoriser that cannot be written as plain data, or files that are no vectoriser."""
+
+
+class Fitted(NamedTuple):
+    """What a vectoriser has learnt."""
+
+    terms: pa.Array
+    df: np.ndarray
+    idf: np.ndarray
+    n_documents: int
+    columns: np.ndarray  # the input column of each term, where counts come in
+    n_features_in: int
+
+
+def write(folder: Path, params: dict[str, Any], fitted: Fitted) -> None:
+    """Both files, into a folder that is made if need be."""
+    head = {
+        "format": FORMAT,
+        "n_terms": len(fitted.terms),
+        "n_documents": int(fitted.n_documents),
+        "n_features_in": int(fitted.n_features_in),
+        "fixed_vocabulary": params["vocabulary"] is not None,
+        "params": {name: _plain(name, value) for name, value in params.items() if name != "vocabulary"},
+    }
+    table = pa.table({"term": fitted.terms, "df": fitted.df, "idf": fitted.idf, "column": fitted.columns})
+    folder.mkdir(parents=True, exist_ok=True)
+    pq.write_table(table, folder / TERMS, compression="zstd")
+    (folder / HEAD).write_text(json.dumps(head, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read(folder: Path, names: Collection[str]) -> tuple[dict[str, Any], Fitted]:
+    """(parameters, what was learnt); `names` are the parameters to expect."""
+    head = _read_head(folder / HEAD)
+    fitted = _read_terms(folder / TERMS, head)
+    params = _read_params(folder / HEAD, head, names)
+    params["vocabulary"] = fitted.terms.to_pylist() if head.get("fixed_vocabulary") else None
+    return params, fitted
+
+
+def _plain(name: str, value: Any) -> Any:
+    """A parameter as JSON can hold it."""
+    if name == "dtype":
+        return np.dtype(value).name
+    if callable(value):
+        raise VectoriserError(f"{name}={value!r:.80}: a function cannot be saved, for no code is loaded from files")
+    if isinstance(value, np.generic):
+        return value.item()
+    if name in ("stop_words", "ngram_range") and value is not None and not isinstance(value, str):
+        return [_plain("", item) for item in value]
+    return value
+
+
+def _read_head(path: Path) -> dict[str, Any]:
+    try:
+        head = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise VectoriserError(f"{path}: not readable as JSON: {error}") from None
+    if not isinstance(head, dict) or head.get("format") != FORMAT:
+        found = head.get("format") if isinstance(head, dict) else type(head).__name__
+        raise VectoriserError(f"{path}: format {found!r}, expected {FORMAT}")
+    for name in _COUNTS:
+        if not isinstance(head.get(name), int) or head[name] < 1:
+            raise VectoriserError(f"{path}: {name} is {head.get(name)!r}, expected a number from 1")
+    return head
+
+
+def _read_params(path: Path, head: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
+    params = head.get("params")
+    expected = set(names) - {"vocabulary"}
+    if not isinstance(params, dict) or set(params) != expected:
+        odd = sorted(expected ^ set(params)) if isinstance(params, dict) else params
+        raise VectoriserError(f"{path}: params do not have the expected names; missing or unknown: {odd}")
+    try:
+        check_parameters(params)
+    except ValueError as error:
+        raise VectoriserError(f"{path}: {error}") from None
+    return params | {"ngram_range": tuple(params["ngram_range"]), "dtype": np.dtype(params["dtype"]).type}
+
+
+def _read_terms(path: Path, head: dict[str, Any]) -> Fitted:
+    try:
+        table = pq.read_table(path)
+        wanted = pa.schema(
+            [("term", pa.large_string()), ("df", pa.int64()), ("idf", pa.float64()), ("column", pa.int64())]
+        )
+        table = table.select(wanted.names).cast(wanted).combine_chunks()
+        table.validate(full=True)
+    except (OSError, pa.ArrowException, KeyError) as error:
+        raise VectoriserError(f"{path}: not readable as a table of term, df, idf, column: {error}") from None
+    n_terms, n_documents, width = (head[name] for name in _COUNTS)
+    if table.num_rows != n_terms:
+        raise VectoriserError(f"{path}: {table.num_rows} terms, {HEAD} says {n_terms}")
+    for name in table.column_names:
+        if table[name].null_count:
+            raise VectoriserError(f"{path}: column {name} holds nulls")
+    terms = table["term"].chunk(0)
+    df, idf, columns = (table[name].to_numpy() for name in ("df", "idf", "column"))
+    _require(path, terms, "df", df, (df >= 0) & (df <= n_documents), f"0 to {n_documents}")
+    _require(path, terms, "idf", idf, np.isfinite(idf), "a finite number")
+    in_order = np.diff(columns, prepend=-1) > 0
+    _require(path, terms, "column", columns, in_order & (columns < width), f"growing numbers below {width}")
+    if len(terms.unique()) < n_terms:
+        raise VectoriserError(f"{path}: {n_terms - len(terms.unique())} of {n_terms} terms are there twice")
+    return Fitted(terms, df, idf, n_documents, columns, width)
+
+
+def _require(path: Path, terms: pa.Array, name: str, values: np.ndarray, right: np.ndarray, expected: str) -> None:
+    if not right.all():
+        row = int(np.flatnonzero(~right)[0])
+        raise VectoriserError(
+            f"{path}: row {row} ({terms[row].as_py()!r:.80}): {name} is {values[row]}, expected {expected}"
+        )

@@ -1,0 +1,78 @@
+"""Words of texts, the same as scikit-learn's default analyser finds: `lower()`, then `\\b\\w\\w+\\b`."""
+
+import re
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from tagcore.kernels import tokens as kernel
+from tagcore.text.columns import buffers
+from tagcore.text.terms import TermTable
+
+TOKEN_PATTERN = r"(?u)\b\w\w+\b"
+
+_PLANES = 0x20000  # code points folded by table: all scripts and symbols in use but rare Chinese characters
+_SIGMA = 0x3A3  # Σ is σ or ς by its neighbours
+
+
+class Sequences(NamedTuple):
+    """One run of ids per text: ids[indptr[i] : indptr[i + 1]]."""
+
+    ids: np.ndarray
+    indptr: np.ndarray
+
+
+@cache
+def folding(lowercase: bool) -> np.ndarray:
+    """By code point: the word character that it is stored as, 0 for others, -1 where Python must fold the text."""
+    table = np.zeros(_PLANES, np.int32)
+    for code in range(_PLANES):
+        character = chr(code).lower() if lowercase else chr(code)
+        if len(character) > 1 or (lowercase and code == _SIGMA):
+            table[code] = -1
+        elif character.isalnum() or character == "_":
+            table[code] = ord(character)
+    table[0xD800:0xE000] = -1  # surrogates are not UTF-8
+    table.setflags(write=False)
+    return table
+
+
+def tokenise(texts: pa.Array, table: TermTable, *, lowercase: bool = True, grow: bool) -> Sequences:
+    """Ids of the words of every text; those not in the table are added to it, or are -1 if it may not `grow`."""
+    data, offsets = buffers(texts)
+    rows = len(texts)
+    # a word takes two bytes and a separator, but for the last
+    ids = np.empty((int(offsets[-1] - offsets[0]) + rows) // 3, np.int32)
+    indptr = np.zeros(rows + 1, np.int64)
+    skipped = np.zeros(rows, np.bool_)
+    folded = folding(lowercase)
+    row = 0
+    while (row := kernel.tokenise(data, offsets, row, folded, ids, indptr, skipped, grow, *table.arrays)) < rows:
+        table.widen()
+    found = Sequences(ids[: indptr[-1]], indptr)
+    if not skipped.any():
+        return found
+    return _with_python_rows(found, texts, np.flatnonzero(skipped), table, lowercase, grow)
+
+
+def _with_python_rows(
+    found: Sequences, texts: pa.Array, rows: np.ndarray, table: TermTable, lowercase: bool, grow: bool
+) -> Sequences:
+    """The sequences with the words of rows that the kernel skipped."""
+    words: list[str] = []
+    counts = np.zeros(len(texts), np.int64)
+    for row in rows:
+        before = len(words)
+        try:
+            text = texts[row].as_py()
+        except UnicodeDecodeError as error:
+            raise ValueError(f"text {row} of the block is no valid UTF-8: {error}") from None
+        words += re.findall(TOKEN_PATTERN, text.lower() if lowercase else text)
+        counts[row] = len(words) - before
+    strings = pa.array(words, pa.large_string())
+    ids = table.add(strings) if grow else table.find(strings)
+    places = np.repeat(found.indptr[:-1], counts)
+    indptr = found.indptr + np.concatenate([[0], np.cumsum(counts)])
+    return Sequences(np.insert(found.ids, places, ids), indptr)

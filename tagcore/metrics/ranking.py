@@ -1,0 +1,94 @@
+"""How good the first k suggestions are: precision, recall, nDCG and top-k accuracy, one value per document.
+
+A document without any true tag counts as 0 in all of them.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tagcore.base import label_matrix
+from tagcore.kernels import metrics as kernels
+from tagcore.shards import freeze
+
+
+@dataclass(frozen=True, eq=False)
+class Hits:
+    """Which suggestions are right, (n, columns) best first, and how many tags each document truly has."""
+
+    right: np.ndarray
+    n_true: np.ndarray
+
+    def precision(self, k: int) -> np.ndarray:
+        return self._count(k) / k
+
+    def recall(self, k: int) -> np.ndarray:
+        return self._count(k) / np.maximum(self.n_true, 1)
+
+    def ndcg(self, k: int) -> np.ndarray:
+        """Binary gains, discount 1 / log2(place + 1), against the best order that k places allow."""
+        self._check(k)
+        discount = 1.0 / np.log2(np.arange(2, k + 2))
+        ideal = np.cumsum(discount)[np.clip(self.n_true, 1, k) - 1]
+        gain = np.zeros(len(self.right))
+        for place in range(k):  # by column: no (n, k) float copy of the hits
+            gain += discount[place] * self.right[:, place]
+        return gain / ideal
+
+    def accuracy(self, k: int) -> np.ndarray:
+        """1 where any of the first k is right."""
+        return (self._count(k) > 0).astype(np.float64)
+
+    def padded(self, columns: int) -> "Hits":
+        """As if the ranking went on with suggestions that are wrong: what k means beyond the number of tags."""
+        extra = max(0, columns - self.right.shape[1])
+        return Hits(np.pad(self.right, ((0, 0), (0, extra))), self.n_true)
+
+    def _count(self, k: int) -> np.ndarray:
+        self._check(k)
+        return np.count_nonzero(self.right[:, :k], axis=1)
+
+    def _check(self, k: int) -> None:
+        if not 1 <= k <= self.right.shape[1]:
+            raise ValueError(f"k is {k}, expected 1 to {self.right.shape[1]}, the columns of the ranking")
+
+
+def mark_hits(Y: Any, top: np.ndarray) -> Hits:
+    """Compares a ranking, label ids (n, columns) best first, with the truth Y (n × L, a label present iff > 0)."""
+    top = np.asarray(top)
+    if top.ndim != 2 or top.dtype.kind not in "iu":
+        raise ValueError(f"a ranking is a table of label ids, got {top.ndim} dimensions of {top.dtype}")
+    if np.shape(Y)[0] != len(top):
+        raise ValueError(f"the ranking has {len(top)} rows, the truth {np.shape(Y)[0]}")
+    truth = label_matrix(Y, len(top))
+    top = np.ascontiguousarray(top, np.int64)
+    right = np.zeros(top.shape, np.bool_)
+    fault = kernels.mark_hits(freeze(truth.indptr), freeze(truth.indices), freeze(top), truth.shape[1], right)
+    if fault >= 0:
+        row, place = divmod(int(fault), top.shape[1])
+        raise ValueError(
+            f"row {row} of the ranking holds label {top[row, place]} in column {place}: "
+            f"expected ids from 0 to {truth.shape[1] - 1}, each once"
+        )
+    return Hits(right, np.diff(truth.indptr).astype(np.int64))
+
+
+def precision_at(Y: Any, top: np.ndarray, k: int) -> np.ndarray:
+    """The share of the first k suggestions that is right."""
+    return mark_hits(Y, top).precision(k)
+
+
+def recall_at(Y: Any, top: np.ndarray, k: int) -> np.ndarray:
+    """The share of the true tags that is among the first k."""
+    return mark_hits(Y, top).recall(k)
+
+
+def ndcg_at(Y: Any, top: np.ndarray, k: int) -> np.ndarray:
+    """Normalised discounted cumulative gain of the first k, with binary gains."""
+    return mark_hits(Y, top).ndcg(k)
+
+
+def accuracy_at(Y: Any, top: np.ndarray, k: int) -> np.ndarray:
+    """1 where any of the first k is right, else 0."""
+    return mark_hits(Y, top).accuracy(k)

@@ -1,0 +1,1 @@
+"""Measures against scikit-learn and against counting by hand."""

@@ -1,0 +1,196 @@
+"""Planted corpora, of any size, whose right answer is known.
+
+A document has a main topic and, inside it, a main tag; most of its words are about one or the other, some about a
+second topic, some about nothing. Document i follows from the seed and i alone: not from the size of the corpus, nor
+from how it is cut into blocks.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tagcore.corpus import Block, Names
+from tagcore.kernels.synthetic import MOST_USERS, draw_documents, draw_topics, render
+from tagcore.planting import Plan, Truth, invented, themed
+from tagcore.schemas import DOCUMENTS, TAGGINGS
+from tagcore.themes import COMMON, THEMES
+
+GENERATOR = 1  # goes up when the same parameters give other documents
+EPOCH = 1_577_836_800_000_000  # 2020-01-01, in µs
+STEP = 300_000_000  # a document every five minutes, in µs
+LONGEST_BLOCK = 2**31 - 1  # bytes of text that arrow's 32-bit offsets can address
+
+
+class PlantedCorpus:
+    """A source of documents with planted topics, streamed block by block as a reader would.
+
+    Words and tags of a topic follow Zipf's law. `polysemy` is the share of topical words that belong to a second
+    topic, `noise` the share of words that have nothing to do with the document (tags stray 0.4 times as often),
+    `mixing` the share of documents with a second topic. Users tag in their favourite topic most of the time, several
+    of them the same document; with `n_users=0` nobody is named and counts are added up. A given `plan` takes the place
+    of invented words, and n_topics, n_words, n_tags and polysemy then say nothing.
+
+    >>> corpus = PlantedCorpus(1000, seed=7)
+    >>> block = next(corpus.blocks(rows=100))
+    >>> block.documents.num_rows, len(corpus.tags)
+    (100, 200)
+    """
+
+    words = None  # documents have text, not counted words
+
+    def __init__(
+        self,
+        n_documents: int,
+        *,
+        n_topics: int = 20,
+        n_words: int = 5000,
+        n_tags: int = 200,
+        words_per_document: float = 60,
+        tags_per_document: float = 3,
+        polysemy: float = 0.1,
+        noise: float = 0.2,
+        mixing: float = 0.25,
+        n_users: int = 1000,
+        seed: int = 0,
+        plan: Plan | None = None,
+        language: str | None = None,
+    ) -> None:
+        _check("n_documents", n_documents, 0, 2**53, whole=True)
+        _check("words_per_document", words_per_document, 1, 1e6)
+        _check("tags_per_document", tags_per_document, 1, 1e4)
+        _check("noise", noise, 0, 1)
+        _check("mixing", mixing, 0, 1)
+        _check("n_users", n_users, 0, 2**31 - 1, whole=True)
+        _check("seed", seed, 0, 2**63 - 1, whole=True)
+        if plan is None:
+            _check("polysemy", polysemy, 0, 1)
+            _check("n_topics", n_topics, 1, 2**31 - 1, whole=True)
+            _check("n_tags", n_tags, n_topics, 2**31 - 1, whole=True)
+            _check("n_words", n_words, n_tags, 2**31 - 1, whole=True)
+            if polysemy > 0 and n_topics == 1:
+                raise ValueError(f"polysemy = {polysemy}, expected 0 where there is one topic only")
+            plan = invented(n_topics, n_words, n_tags, polysemy, seed)
+        self.n_documents = int(n_documents)
+        self.words_per_document = float(words_per_document)
+        self.tags_per_document = float(tags_per_document)
+        self.noise = float(noise)
+        self.mixing = float(mixing)
+        self.n_users = int(n_users)
+        self.seed = int(seed)
+        self.plan = plan
+        self.language = language
+        self.tags = Names(plan.tag_names)
+        encoded = [name.encode() for name in plan.word_names]
+        self._name_bytes = np.frombuffer(b"".join(encoded), np.uint8)
+        self._name_starts = np.concatenate([[0], np.cumsum([len(name) for name in encoded])])
+
+    def __len__(self) -> int:
+        return self.n_documents
+
+    @property
+    def truth(self) -> Truth:
+        """What was planted."""
+        return self.plan.truth
+
+    def fingerprint(self) -> str:
+        """A hash of all that decides the content; equal ones mean equal corpora."""
+        sizes = [self.n_documents, self.words_per_document, self.tags_per_document, self.n_users]
+        shares = [self.noise, self.mixing]
+        names = [self.plan.word_names, self.plan.tag_names, self.language]
+        arrays = [a.tolist() for a in (self.plan.slot_tags, *self.plan.distributions)]
+        return hashlib.sha256(json.dumps([GENERATOR, self.seed, sizes, shares, names, arrays]).encode()).hexdigest()
+
+    def topics(self, first: int, n: int) -> np.ndarray:
+        """The main topic of documents first .. first + n - 1."""
+        _check("first", first, 0, self.n_documents, whole=True)
+        _check("n", n, 0, self.n_documents - first, whole=True)
+        return draw_topics(np.uint64(self.seed), first, n, self.plan.n_topics, *self.plan.distributions)
+
+    def blocks(self, rows: int = 8192) -> Iterator[Block]:
+        """The documents in order, `rows` at a time; only one block is in memory."""
+        _check("rows", rows, 1, LONGEST_BLOCK, whole=True)
+        for first in range(0, self.n_documents, rows):
+            yield self._block(first, min(rows, self.n_documents - first))
+
+    def _block(self, first: int, n: int) -> Block:
+        word_starts, words, title_starts, titles, taggings = draw_documents(
+            np.uint64(self.seed),
+            first,
+            n,
+            self.plan.n_topics,
+            self.n_users,
+            self.words_per_document,
+            self.tags_per_document,
+            self.mixing,
+            self.noise,
+            self.plan.slot_tags,
+            *self.plan.distributions,
+        )
+        numbers = np.arange(first, first + n)
+        times = EPOCH + STEP * numbers
+        documents = {
+            "id": _numbered("d", numbers, 10),
+            "title": self._text(title_starts, titles, first, 2**30, False),
+            "text": self._text(word_starts, words, first, 6, True),
+            "fetched_at": pa.array(times).view(DOCUMENTS.field("fetched_at").type),
+            "language": pa.array([self.language] * n, pa.string()),
+        }
+        document, tag, user, count, before = np.ascontiguousarray(taggings.T)
+        given = [
+            pa.array(document),
+            pa.array(tag.astype(np.int32)),
+            _numbered("user", user, 6) if self.n_users else pa.nulls(user.size, pa.string()),
+            pa.array(count),
+            pa.array(times[document] + STEP // MOST_USERS * before).view(TAGGINGS.field("time").type),
+        ]
+        return Block(
+            pa.table([documents.get(f.name, pa.nulls(n, f.type)) for f in DOCUMENTS], schema=DOCUMENTS),
+            pa.table(given, schema=TAGGINGS),
+        )
+
+    def _text(self, starts: np.ndarray, words: np.ndarray, first: int, sentence: int, full_stop: bool) -> pa.Array:
+        offsets, text = render(starts, words, self._name_starts, self._name_bytes, first, sentence, full_stop)
+        if text.size > LONGEST_BLOCK:
+            raise ValueError(f"a block of {starts.size - 1} documents holds {text.size} bytes of text: take fewer rows")
+        return _strings(offsets, text)
+
+
+def demo_corpus(n_documents: int = 4000, seed: int = 0) -> PlantedCorpus:
+    """Tagged notes about cooking, music, astronomy and other themes, in real words."""
+    return PlantedCorpus(
+        n_documents,
+        words_per_document=36,
+        tags_per_document=3,
+        noise=0.35,
+        mixing=0.3,
+        n_users=300,
+        seed=seed,
+        plan=themed(THEMES, COMMON),
+        language="en",
+    )
+
+
+def _numbered(prefix: str, numbers: np.ndarray, width: int) -> pa.Array:
+    """Names such as user000042; longer than `width` digits where a number is."""
+    width = max(width, len(str(numbers.max(initial=0))))
+    digits = numbers[:, None] // 10 ** np.arange(width - 1, -1, -1) % 10 + ord("0")
+    text = np.empty((numbers.size, len(prefix) + width), np.uint8)
+    text[:, : len(prefix)] = np.frombuffer(prefix.encode(), np.uint8)
+    text[:, len(prefix) :] = digits
+    return _strings(np.arange(numbers.size + 1) * text.shape[1], text)
+
+
+def _strings(offsets: np.ndarray, text: np.ndarray) -> pa.Array:
+    buffers = [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(text)]
+    return pa.Array.from_buffers(pa.string(), offsets.size - 1, buffers)
+
+
+def _check(name: str, value: Any, low: float, high: float, whole: bool = False) -> None:
+    kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
+    if isinstance(value, bool) or not isinstance(value, kinds) or not low <= value <= high:
+        kind = "a whole number" if whole else "a number"
+        raise ValueError(f"{name} = {value!r}, expected {kind} from {low} to {high}")

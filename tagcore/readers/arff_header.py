@@ -1,0 +1,82 @@
+"""The head of an ARFF file: its attributes, and the line after which its rows start."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tagcore.readers.files import InputFile, Limits, line_chunks, too_long
+from tagcore.readers.rejects import BadRow, ReadError, not_utf8
+
+_QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
+_ATTRIBUTE = re.compile(
+    rf"@attribute\s+({_QUOTED}|[^\s'\"{{%,][^\s{{]*)(?:\s+|(?=\{{))(\{{.*\}}|[^\s{{%]+)\s*(?:%.*)?", re.I
+)
+_NUMERIC = {"numeric", "real", "integer"}
+_ESCAPED = re.compile(r"\\(.)")
+_ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
+_MOST_ATTRIBUTES = 1 << 24
+
+
+class Attribute(NamedTuple):
+    name: str
+    binary: bool  # {0,1} rather than any number
+    line: int
+
+
+class Header(NamedTuple):
+    attributes: list[Attribute]
+    data_line: int
+
+
+def read_header(file: InputFile, limits: Limits) -> Header:
+    lines: dict[str, int] = {}
+    attributes: list[Attribute] = []
+    for line, text in _lines(file, limits):
+        word = text.split(None, 1)[0].lower()
+        if word == "@data":
+            if not attributes:
+                raise BadRow(file.name, line, text, "attributes before the data")
+            return Header(attributes, line)
+        if word == "@relation":
+            continue
+        attribute = _parse(file, line, text)
+        if attribute.name in lines:
+            first = lines[attribute.name]
+            raise BadRow(file.name, line, attribute.name, f"a name of its own: line {first} has the same")
+        lines[attribute.name] = line
+        attributes.append(attribute)
+        if len(attributes) > _MOST_ATTRIBUTES:
+            raise BadRow(file.name, line, attribute.name, f"at most {_MOST_ATTRIBUTES} attributes")
+    what = "no @data line: cut off?" if attributes else "no documents: the file has no ARFF header"
+    raise ReadError(f"{file.name}: {what}")
+
+
+def _lines(file: InputFile, limits: Limits) -> Iterator[tuple[int, str]]:
+    """(line, text) of the lines that are neither blank nor a comment."""
+    for chunk in line_chunks(file, limits):
+        if chunk.too_long:
+            raise BadRow(file.name, chunk.line, len(chunk.data), too_long(limits.row_bytes))
+        for line, raw in enumerate(chunk.data.split(b"\n"), chunk.line):
+            try:
+                text = raw.decode().strip()
+            except UnicodeDecodeError as error:
+                flaw = not_utf8(error)
+                raise BadRow(file.name, line, flaw.value, flaw.expected) from None
+            if text and not text.startswith("%"):
+                yield line, text
+
+
+def _parse(file: InputFile, line: int, text: str) -> Attribute:
+    match = _ATTRIBUTE.fullmatch(text)
+    if not match:
+        raise BadRow(file.name, line, text, "@attribute NAME TYPE")
+    name, kind = match.groups()
+    if name[0] in "'\"":
+        name = _ESCAPED.sub(lambda m: _ESCAPES.get(m[1], m[1]), name[1:-1])
+    if kind.lower() in _NUMERIC:
+        return Attribute(name, False, line)
+    categories = [c.strip().strip("'\"") for c in kind.strip("{}").split(",")]
+    # what a sparse row leaves out is the first category, so the first must be 0
+    if kind[0] == "{" and categories in (["0", "1"], ["0"]):
+        return Attribute(name, True, line)
+    raise BadRow(file.name, line, kind, f"numeric, real, integer or {{0,1}} as the type of attribute {name!r}")

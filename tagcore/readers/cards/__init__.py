@@ -1,0 +1,89 @@
+"""Cards of known data sets: what each is, whose, its files and the counts that reading must give."""
+
+import tomllib
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tagcore.readers.files import InputFile
+from tagcore.readers.rejects import ReadError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Card:
+    """One known data set; beside this module stands one TOML file for each."""
+
+    name: str
+    title: str
+    source: str
+    terms: str
+    format: str
+    files: dict[str, str | None]  # file name without .gz -> part of the official split, if there is one
+    options: dict[str, Any] = field(default_factory=dict)
+    expected: dict[str, int] = field(default_factory=dict)  # documents, train, test, words, tags, untagged, wordless
+
+    def find(self, place: Path) -> list[InputFile] | None:
+        """The files of this set in a folder, or beside a file, each plain or with .gz; None where one is missing."""
+        found = []
+        folder = place if place.is_dir() else place.parent
+        for name, split in self.files.items():
+            path = next((p for p in (folder / name, folder / f"{name}.gz") if p.is_file()), None)
+            if path is None:
+                return None
+            found.append(InputFile(path, split=split))
+        return found
+
+    def compare(self, found: dict[str, int], rejected: int, where: str) -> None:
+        """Raises where what was read is not what the card says; rows that were rejected only count as rows."""
+        expected = self.expected
+        if rejected:
+            documents = expected.get("documents", expected.get("train", 0) + expected.get("test", 0))
+            expected, found = {"documents": documents}, {"documents": found["documents"] + rejected}
+        wrong = [f"{found[what]} {what} (expected {n})" for what, n in expected.items() if found[what] != n]
+        if wrong:
+            raise ReadError(
+                f"{where}: not the data set {self.name!r} of this name: {', '.join(wrong)}; "
+                f"to read them all the same, name their format by format={self.format}"
+            )
+
+
+@cache
+def known_cards() -> tuple[Card, ...]:
+    return tuple(_load(path) for path in sorted(Path(__file__).parent.glob("*.toml")))
+
+
+def recognise(path: Path | str) -> Card | None:
+    """The card of a folder, of FOLDER:NAME, or of a file that is a whole set."""
+    folder, name = split_name(path)
+    if folder.is_file():
+        mine = [card for card in known_cards() if list(card.files) == [folder.name.removesuffix(".gz")]]
+        return mine[0] if mine else None
+    here = {card.name: card for card in known_cards() if card.find(folder)}
+    if name is not None:
+        if name not in here:
+            names = ", ".join(here) or "no known ones"
+            raise ReadError(f"{folder}: no data set called {name!r} there; there are {names}")
+        return here[name]
+    if len(here) > 1:
+        files = [str(folder / next(iter(card.files))) for card in here.values()]
+        raise ReadError(
+            f"{folder}: holds {len(here)} data sets; choose one: "
+            f"{', '.join(f'{folder}:{name}' for name in here)} (or as a file: {', '.join(files)})"
+        )
+    return next(iter(here.values()), None)
+
+
+def split_name(path: Path | str) -> tuple[Path, str | None]:
+    """(folder, NAME) of FOLDER:NAME; (path, None) of anything else."""
+    whole = Path(path)
+    folder, colon, name = str(path).rpartition(":")
+    if colon and name and not whole.exists() and Path(folder).is_dir():
+        return Path(folder), name
+    return whole, None
+
+
+def _load(path: Path) -> Card:
+    values = tomllib.loads(path.read_text(encoding="utf-8"))
+    files = {entry["name"]: entry.get("split") for entry in values.pop("files")}
+    return Card(name=path.stem, files=files, **values)

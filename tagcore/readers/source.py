@@ -1,0 +1,150 @@
+"""What every reader gives: a Source of documents, block by block, with a count of what went by."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import scipy.sparse as sp
+
+from tagcore.corpus import Block, Corpus, Names
+from tagcore.readers.cards import Card
+from tagcore.readers.files import Chunk, InputFile, Limits, line_chunks, too_long
+from tagcore.readers.rejects import ReadError, Rejects
+
+
+@dataclass
+class Counts:
+    """Documents of one pass."""
+
+    documents: int = 0
+    train: int = 0
+    test: int = 0
+    untagged: int = 0
+    wordless: int = 0
+
+    def add(self, block: Block) -> None:
+        n = block.documents.num_rows
+        self.documents += n
+        self.train += pc.sum(pc.equal(block.documents["split"], "train")).as_py() or 0
+        self.test += pc.sum(pc.equal(block.documents["split"], "test")).as_py() or 0
+        self.untagged += n - len(np.unique(block.taggings["document"].to_numpy()))
+        if block.words is not None:
+            self.wordless += int((np.diff(block.words.indptr) == 0).sum())
+        else:
+            empty = [pc.equal(pc.fill_null(block.documents[c], ""), "") for c in ("title", "text")]
+            self.wordless += pc.sum(pc.and_(*empty)).as_py() or 0
+
+
+class Source(ABC):
+    """Documents of one or more files of one format.
+
+    `tags`, `words`, `counts` and `rejected` are complete once the blocks are exhausted; formats with a header know
+    their tags and words from the start. Blocks can be read again, with the same numbers for the same names.
+    """
+
+    format: ClassVar[str]
+    Options: ClassVar[type[Limits]]
+
+    def __init__(self, files: Sequence[InputFile], options: Any, *, skip_bad_rows: Path | None = None) -> None:
+        self.files = list(files)
+        self.options = options
+        self.tags = Names()
+        self.words: Names | None = None
+        self.card: Card | None = None
+        self.counts = Counts()
+        self._rejects = Rejects(None)
+        self._skip_bad_rows = skip_bad_rows
+
+    @property
+    def place(self) -> str:
+        """The files as messages name them."""
+        more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
+        return f"{self.files[0].name}{more}"
+
+    @property
+    def rejected(self) -> int:
+        return self._rejects.count
+
+    @property
+    def inputs(self) -> list[Path]:
+        """Every file that the documents depend on."""
+        return list(dict.fromkeys(file.path for file in self.files))
+
+    def blocks(self, rows: int = 8192) -> Iterator[Block]:
+        """Blocks of `rows` documents, the last one shorter; only about one of them is in memory."""
+        if rows < 1:
+            raise ValueError(f"blocks of {rows} rows, expected at least 1")
+        self.counts = Counts()
+        with Rejects(self._skip_bad_rows) as self._rejects:
+            for block in reblock(self._parts(), rows):
+                self.counts.add(block)
+                yield block
+            if not self.counts.documents:
+                why = f": all {self.rejected} rows were rejected" if self.rejected else ""
+                raise ReadError(f"{self.place}: no documents{why}")
+            self._check()
+            if self.card:
+                found = {**vars(self.counts), "tags": len(self.tags), "words": len(self.words or ())}
+                self.card.compare(found, self.rejected, self.place)
+
+    @abstractmethod
+    def _parts(self) -> Iterator[Block]:
+        """The documents of all files in blocks of any size."""
+
+    def _check(self) -> None:  # noqa: B027
+        """Raises where the documents that were read cannot be all that was meant; a hook that few formats need."""
+
+    def _lines(self, file: InputFile) -> Iterator[Chunk]:
+        """Whole lines of the file; a line beyond the limit is a bad row."""
+        for chunk in line_chunks(file, self.options):
+            if chunk.too_long:
+                limit = too_long(self.options.row_bytes)
+                self._rejects.add(file.name, chunk.line, len(chunk.data), limit, chunk.data)
+            else:
+                yield chunk
+
+    def _id_prefix(self, file: InputFile) -> str:
+        """Makes a line number an id: alone for one file, after the part of the split or the file's name for more."""
+        if len(self.files) == 1:
+            return ""
+        one_each = len({f.split for f in self.files}) == len(self.files)
+        return f"{file.split if one_each and file.split else file.stem}:"
+
+
+def reblock(parts: Iterable[Block], rows: int) -> Iterator[Block]:
+    """The same documents in blocks of `rows`; the last one may be shorter."""
+    held: list[Block] = []
+    n = 0
+    for part in parts:
+        held.append(part)
+        n += part.documents.num_rows
+        if n >= rows:
+            *whole, last = _sliced(held, rows)
+            yield from whole
+            held, n = [last], last.documents.num_rows
+            if n == rows:
+                yield last
+                held, n = [], 0
+    if n:
+        yield from _sliced(held, rows)
+
+
+def _sliced(parts: list[Block], rows: int) -> Iterator[Block]:
+    firsts = np.cumsum([0] + [p.documents.num_rows for p in parts])
+    taggings = pa.concat_tables(
+        p.taggings.set_column(0, p.taggings.schema.field(0), pc.add(p.taggings["document"], int(first)))
+        for p, first in zip(parts, firsts, strict=False)
+    )
+    words = [p.words for p in parts if p.words is not None]
+    together = Corpus(
+        pa.concat_tables(p.documents for p in parts),
+        taggings,
+        [],
+        sp.vstack(words, format="csr") if words else None,
+    )
+    return together.blocks(rows)

@@ -1,0 +1,60 @@
+"""From rows to a tagger: the model fitted, its scores calibrated on documents it had not seen."""
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from tagcore.base import MODELS, Progress, TagModel, silent
+from tagcore.calibration import CALIBRATORS, Calibrator
+from tagcore.shards import Executor
+
+CALIBRATION_SHARE = 0.1
+CALIBRATION_DEPTH = 10  # the ranks that people look at
+
+
+def make_model(name: str, params: dict, seed: int) -> TagModel:
+    """A model by class name; a wrong name or parameter is a ValueError that lists the right ones."""
+    import tagcore.baselines  # noqa: F401  registers the classes
+
+    if name not in MODELS:
+        raise ValueError(f"no model {name!r}; there are {', '.join(sorted(MODELS))}")
+    known = MODELS[name]().get_params()
+    if unknown := sorted(set(params) - set(known)):
+        raise ValueError(f"{name} has no parameter {unknown[0]!r}; it has {', '.join(sorted(known))}")
+    if "random_state" in known:
+        params = {"random_state": seed, **params}
+    return MODELS[name](**params)
+
+
+def fit_calibrated(
+    model: TagModel,
+    X: sp.csr_matrix,
+    Y: sp.csr_matrix,
+    calibrate: str | None,
+    *,
+    seed: int = 0,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+) -> Calibrator | None:
+    """Fits the model on all rows. Its calibrator comes from a twin fitted without a tenth of them."""
+    progress = progress or silent
+    calibrator = None
+    held_out = np.random.default_rng(seed).random(X.shape[0]) < CALIBRATION_SHARE
+    if calibrate and held_out.any() and not held_out.all():
+        learnt = np.flatnonzero(~held_out)
+        twin = clone(model).fit(X[learnt], Y[learnt], executor=executor, progress=_part(progress, 0))
+        calibrator = _calibrator(calibrate, twin, X[held_out], Y[held_out])
+        progress = _part(progress, 1)
+    model.fit(X, Y, executor=executor, progress=progress)
+    return calibrator
+
+
+def _calibrator(name: str, twin: TagModel, X: sp.csr_matrix, Y: sp.csr_matrix) -> Calibrator:
+    tags, scores = twin.top_k(X, CALIBRATION_DEPTH)
+    rows = np.repeat(np.arange(X.shape[0]), tags.shape[1])
+    hits = np.asarray(Y[rows, tags.ravel()]).ravel() > 0
+    return CALIBRATORS[name]().fit(scores.ravel(), hits)
+
+
+def _part(progress: Progress, part: int) -> Progress:
+    return lambda done, total, known: progress(part * total + done, 2 * total, known)

@@ -1,0 +1,54 @@
+"""The job of every night: read, build features, train, measure, register, promote."""
+
+import hashlib
+from dataclasses import dataclass
+
+from prefect import flow
+
+from flows.recipe import Recipe
+from flows.stages import measured_models, register
+from tasks.examples import Example, suggest
+from tasks.places import data_name, registered_name, registry_of, report_folder
+from tasks.promotion import Decision, promote
+from tasks.registry import reach
+from tasks.report import Report, report
+from tasks.settings import load_settings
+from tasks.steps import key_of
+from tasks.track import Measured, comparison
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a night gave."""
+
+    report: Report
+    decision: Decision
+    model: str  # the address of the model in service
+    examples: list[Example]
+
+
+@flow(name="nightly", flow_run_name="nightly {recipe.name}")
+def nightly(recipe: Recipe) -> Outcome:
+    """A recipe plus promotion. The challenger is the best model of the night; it must beat the one in service."""
+    settings = load_settings()
+    registry, name = registry_of(settings), registered_name(recipe.name, recipe.data.source)
+    reach(registry)
+    corpus, features, measured = measured_models(recipe.model_copy(update={"seeds": recipe.seeds[:1]}))
+    parent = comparison(name, comparison_key(measured), registry)
+    primary = recipe.measures.primary
+    versions = register(recipe, corpus, features, measured, parent)
+    title, folder = f"{recipe.name} on {data_name(recipe.data.source)}", report_folder(settings, name)
+    table = report(title, measured, primary, folder, parent, registry)
+    best = next(i for i, m in enumerate(measured) if m.label == table.rows[0].model)
+    rule = recipe.promotion
+    decision = promote(
+        name, versions[best], measured[best].evaluation, corpus, features, primary, rule.level, rule.margin, registry
+    )
+    model = f"models:/{name}@champion"
+    return Outcome(table, decision, model, suggest(corpus, features, model, registry))
+
+
+def comparison_key(measured: list[Measured]) -> str:
+    """The same models on the same data are the same comparison."""
+    keys = sorted(key_of(m.evaluation, "evaluation") for m in measured)
+    return hashlib.sha256("".join(keys).encode()).hexdigest()

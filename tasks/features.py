@@ -1,0 +1,38 @@
+"""From a stored corpus to rows of word weights and tags."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow.compute as pc
+from prefect import task
+
+from tagcore.features import make_features
+from tagcore.split import Split
+from tagcore.store import Dataset
+from tagcore.text import Vectoriser
+from tasks.progress import Step
+from tasks.steps import Plan, key_of, produce, transient
+
+VERSION = 1
+
+
+@task(name="features", retries=2, retry_delay_seconds=2, retry_condition_fn=transient)
+def features(corpus: Path, settings: dict[str, Any], split: dict[str, Any], store: Path) -> Path:
+    """`settings` are the vectoriser's, `split` the recipe's."""
+    kind = split["kind"]
+    if kind == "auto":
+        kind = "official" if _has_official_split(corpus) else "drawn"
+    chosen = Split(kind, split["test"], split["seed"])
+    parameters = {"version": VERSION, "vectoriser": settings, "split": vars(chosen)}
+    plan = Plan(store, "features", parameters, {"corpus": key_of(corpus, "corpus")})
+
+    def make(folder: Path, step: Step) -> None:
+        data = Dataset.open(corpus, "corpus", verify=False)
+        make_features(data, folder, Vectoriser(**settings), chosen, progress=step, **plan.manifest)
+
+    return produce(plan, "build features", make)
+
+
+def _has_official_split(corpus: Path) -> bool:
+    blocks = Dataset.open(corpus, "corpus", verify=False).blocks("documents", ["split"])
+    return all(block["split"].null_count == 0 and pc.count(block["split"]).as_py() for block in blocks)

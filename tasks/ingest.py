@@ -1,0 +1,50 @@
+"""From files, or the planted demo, to a stored corpus."""
+
+from pathlib import Path
+from typing import Any
+
+from prefect import task
+
+from tagcore.corpus import DocumentSource, append_block, append_names
+from tagcore.readers import open_source, source_fingerprint
+from tagcore.store import writing
+from tagcore.synthetic import demo_corpus
+from tasks.progress import Step
+from tasks.steps import Plan, produce, transient
+
+ROWS_PER_GROUP = 8192
+VERSION = 1  # to be raised when the same input is read differently
+
+
+@task(
+    name="ingest", task_run_name="ingest {data[source]}", retries=2, retry_delay_seconds=2, retry_condition_fn=transient
+)
+def ingest(data: dict[str, Any], store: Path) -> Path:
+    """`data` is the recipe's: source, documents (of the demo), options, skip_bad_rows."""
+    demo = data["source"] == "demo"
+    fingerprint = demo_corpus(data["documents"]).fingerprint() if demo else source_fingerprint(Path(data["source"]))
+    parameters = {
+        "version": VERSION,
+        "rows_per_group": ROWS_PER_GROUP,
+        "options": data["options"],
+        "skip_bad_rows": data["skip_bad_rows"],
+    }
+    plan = Plan(store, "corpus", parameters, {"source": fingerprint})
+
+    def make(folder: Path, step: Step) -> None:
+        with writing(folder, "corpus", **plan.manifest) as writer:
+            source: DocumentSource
+            if demo:
+                source = demo_corpus(data["documents"])
+            else:
+                rejects = writer.folder / "rejected.jsonl" if data["skip_bad_rows"] else None
+                source = open_source(Path(data["source"]), skip_bad_rows=rejects, **data["options"])
+            total = data["documents"] if demo else 0
+            for block in source.blocks(ROWS_PER_GROUP):
+                append_block(writer, block)
+                step(writer.counts["documents"], total, {})
+            if not writer.counts.get("documents"):
+                raise ValueError(f"{data['source']}: no documents")
+            append_names(writer, source.tags, source.words)
+
+    return produce(plan, f"read {Path(data['source']).name}", make)

@@ -1,0 +1,55 @@
+"""How long work says where it is: to whoever listens in this process, and to Prefect as a progress artifact."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import cast
+from uuid import UUID
+
+from prefect.artifacts import create_progress_artifact, update_progress_artifact
+from prefect.context import TaskRunContext
+
+Listener = Callable[["Step", str], None]  # (step, what happened: "start", "progress", "made", "stands")
+
+_listeners: list[Listener] = []
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
+
+
+@dataclass
+class Step:
+    """One piece of work as seen from outside. Calling it reports progress, as tagcore's `Progress`."""
+
+    title: str
+    done: int = 0
+    total: int = 0
+    known: dict[str, float] = field(default_factory=dict)
+    every_seconds: float = 2.0
+    _reported: float = field(default_factory=time.monotonic)
+    _artifact: UUID | None = None
+
+    def tell(self, event: str) -> None:
+        for listener in _listeners:
+            listener(self, event)
+
+    def __call__(self, done: int, total: int, known: dict[str, float]) -> None:
+        self.done, self.total, self.known = done, total, known
+        self.tell("progress")
+        now = time.monotonic()
+        if now - self._reported >= self.every_seconds and TaskRunContext.get():
+            self._reported = now
+            self._to_prefect(100.0 * done / max(total, 1))
+
+    def _to_prefect(self, percent: float) -> None:
+        if self._artifact is None:
+            self._artifact = cast(UUID, create_progress_artifact(progress=percent, description=self.title))
+        else:
+            update_progress_artifact(self._artifact, progress=percent)

@@ -1,0 +1,100 @@
+"""The champion moves only if the challenger is better on the same held-out documents, beyond the paired interval."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from prefect import task
+
+from tagcore import load_model
+from tagcore.contest import held_out_values
+from tagcore.metrics import Evaluation, paired_difference
+from tagcore.store import Dataset
+from tasks.progress import Step
+from tasks.registry import CHALLENGER, CHAMPION, MODEL_KEY, Registry, by_alias
+from tasks.steps import transient
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What was decided about a challenger, and the numbers that decided it."""
+
+    name: str
+    challenger: str
+    champion: str | None  # the version in service before
+    promoted: bool
+    reason: str
+    measure: str
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p_value: float | None = None
+    documents: int | None = None
+
+    @property
+    def in_service(self) -> str:
+        return self.challenger if self.promoted or self.champion is None else self.champion
+
+
+@task(name="promote", task_run_name="promote {name}", retries=2, retry_delay_seconds=2, retry_condition_fn=transient)
+def promote(
+    name: str,
+    version: str,
+    evaluation: Path,
+    corpus: Path,
+    features: Path,
+    measure: str,
+    level: float,
+    margin: float,
+    registry: Registry,
+) -> Decision:
+    """Compares, moves the aliases, and records the decision with its numbers as tags of the version."""
+    step = Step(f"compare {name} version {version} with the model in service")
+    step.tell("start")
+    with registry.open() as client:
+        client.set_registered_model_alias(name, CHALLENGER, version)
+        champion = by_alias(client, name, CHAMPION)
+        before = None if champion is None else str(champion.version)
+        if before == version:
+            step.tell("stands")
+            return Decision(name, version, before, False, "it is the model in service already", measure)
+        if champion is None:
+            decision = Decision(name, version, None, True, "no model was in service", measure)
+        elif champion.tags.get(MODEL_KEY) == client.get_model_version(name, version).tags.get(MODEL_KEY):
+            decision = Decision(name, version, before, False, "it is the same model", measure)
+        else:
+            ours = Evaluation.load(evaluation).per_document[measure].to_numpy()
+            tagger = load_model(registry.fetch(f"models:/{name}@{CHAMPION}"))
+            data = (Dataset.open(corpus, "corpus", verify=False), Dataset.open(features, "features", verify=False))
+            theirs = held_out_values(tagger, *data, measure)
+            decision = decide(name, version, before, ours, theirs, measure, level, margin)
+        for key, value in asdict(decision).items():
+            client.set_model_version_tag(name, version, f"promotion.{key}", str(value))
+        if decision.promoted:
+            client.set_registered_model_alias(name, CHAMPION, version)
+    step.tell("made")
+    return decision
+
+
+def decide(
+    name: str,
+    challenger: str,
+    champion: str | None,
+    ours: np.ndarray,
+    theirs: np.ndarray,
+    measure: str,
+    level: float,
+    margin: float,
+) -> Decision:
+    """The rule itself: the whole interval of the gain must lie above the margin."""
+    test = paired_difference(ours, theirs, level=level)
+    better = test.low > margin
+    gain = f"{measure} {test.difference:+.4f} ({test.low:+.4f} to {test.high:+.4f}) on {test.n:,} documents"
+    reason = (
+        f"better beyond the {level:.0%} interval: {gain}"
+        if better
+        else f"not better beyond the {level:.0%} interval: {gain}"
+    )
+    return Decision(
+        name, challenger, champion, better, reason, measure, test.difference, test.low, test.high, test.p_value, test.n
+    )

@@ -1,0 +1,144 @@
+"""The MLflow registry: where models are kept with their proofs, fetched from, and put into service."""
+
+import importlib.metadata
+import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import mlflow
+from mlflow.entities.model_registry import ModelVersion
+from mlflow.exceptions import MlflowException
+from mlflow.models import ModelSignature
+from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
+from mlflow.types.schema import Array
+
+import tagcore
+
+CHAMPION, CHALLENGER = "champion", "challenger"
+MODEL_KEY, EVALUATION_KEY = "tagflow.model", "tagflow.evaluation"
+NEEDED = [  # what a served tagger imports
+    "mlflow", "numba", "numpy", "pandas", "pyarrow", "safetensors", "scikit-learn", "scipy", "selectolax",
+    "snowballstemmer", "threadpoolctl",
+]  # fmt: skip
+SIGNATURE = ModelSignature(
+    inputs=Schema([ColSpec(DataType.string, "text")]),
+    outputs=Schema([ColSpec(Array(DataType.string), "tags"), ColSpec(Array(DataType.double), "scores")]),
+    params=ParamSchema([ParamSpec("k", DataType.integer, 5)]),
+)
+
+
+class RegistryError(ValueError):
+    """The registry cannot be reached, or does not hold what was asked for."""
+
+
+@dataclass(frozen=True)
+class Registry:
+    """A tracking and registry address, and the folder that holds artifacts where the address is a database."""
+
+    uri: str
+    artifacts: Path | None = None
+
+    @contextmanager
+    def open(self) -> Iterator[mlflow.MlflowClient]:
+        """A client; whatever goes wrong underneath comes out as one clear error."""
+        logging.getLogger("mlflow").setLevel(logging.ERROR)
+        logging.getLogger("alembic").setLevel(logging.ERROR)
+        mlflow.set_tracking_uri(self.uri)
+        mlflow.set_registry_uri(self.uri)
+        try:
+            yield mlflow.MlflowClient()
+        except MlflowException as error:
+            raise RegistryError(f"registry {self.uri}: {error.message}") from error
+
+    def experiment(self, client: mlflow.MlflowClient, name: str) -> str:
+        found = client.get_experiment_by_name(name)
+        if found is not None:
+            return found.experiment_id
+        place = None if self.artifacts is None else (self.artifacts / name).as_uri()
+        return client.create_experiment(name, artifact_location=place)
+
+    def fetch(self, uri: str) -> Path:
+        """The tagger's folder behind a registered model such as models:/demo@champion."""
+        with self.open():
+            return tagger_folder(Path(mlflow.artifacts.download_artifacts(artifact_uri=uri)))
+
+
+def reach(registry: Registry) -> None:
+    """Fails at once, before any work, where the registry is out of reach."""
+    import httpx
+
+    if registry.uri.startswith(("http://", "https://")):
+        try:
+            httpx.get(registry.uri.rstrip("/") + "/health", timeout=5).raise_for_status()
+        except httpx.HTTPError as error:
+            raise RegistryError(f"registry {registry.uri}: cannot be reached ({error})") from error
+    else:
+        with registry.open() as client:
+            client.search_experiments(max_results=1)
+
+
+def tagger_folder(model: Path) -> Path:
+    """The tagger inside a downloaded MLflow model; its stored path may not lead out of it."""
+    flavour = mlflow.models.Model.load(str(model)).flavors.get("python_function", {})
+    try:
+        folder = (model / flavour["artifacts"]["tagger"]["path"]).resolve()
+    except KeyError:
+        raise RegistryError(f"{model}: not a tagger of tagflow") from None
+    if model.resolve() not in folder.parents:
+        raise RegistryError(f"{model}: its tagger lies outside of it, at {folder}")
+    return folder
+
+
+def by_alias(client: mlflow.MlflowClient, name: str, alias: str) -> ModelVersion | None:
+    try:
+        return client.get_model_version_by_alias(name, alias)
+    except MlflowException:
+        return None
+
+
+def registered(client: mlflow.MlflowClient, name: str, evaluation_key: str) -> ModelVersion | None:
+    """The version that already carries this very evaluation of this very model."""
+    found = client.search_model_versions(f"name = '{name}'", max_results=1000)
+    return next((v for v in found if v.tags.get(EVALUATION_KEY) == evaluation_key), None)
+
+
+def add_version(client: mlflow.MlflowClient, name: str, model: str, tags: dict[str, str], about: str) -> str:
+    """The number of a new version of the registered model `name`, which is made with its first."""
+    try:
+        client.create_registered_model(name)
+    except MlflowException as error:
+        if error.error_code != "RESOURCE_ALREADY_EXISTS":
+            raise
+    made = client.create_model_version(name, f"models:/{model}", tags=tags, description=about, model_id=model)
+    return str(made.version)
+
+
+def log_tagger(tagger: Path, example: str, metadata: dict[str, Any]) -> str:
+    """The tagger as a pyfunc model from code on the active run, tagcore shipped with it; returns the model's id."""
+    versions = [f"{name}=={importlib.metadata.version(name)}" for name in NEEDED]
+    info = mlflow.pyfunc.log_model(
+        name="tagger",
+        python_model=str(Path(__file__).with_name("pyfunc_model.py")),
+        code_paths=[str(Path(tagcore.__file__).parent)],
+        artifacts={"tagger": str(tagger)},
+        signature=SIGNATURE,
+        input_example={"text": [example]},
+        pip_requirements=versions,
+        metadata=metadata,
+    )
+    return info.model_id
+
+
+def plain(value: Any) -> str:
+    """A value as it is stored in a tag or parameter."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def champions(registry: Registry) -> list[str]:
+    """The registered names that have a model in service."""
+    with registry.open() as client:
+        return sorted(m.name for m in client.search_registered_models(max_results=1000) if CHAMPION in m.aliases)

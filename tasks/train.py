@@ -1,0 +1,44 @@
+"""From features to a stored tagger."""
+
+from pathlib import Path
+from typing import Any
+
+from prefect import task
+
+from tagcore.features import VECTORISER, load_rows
+from tagcore.fitting import fit_calibrated, make_model
+from tagcore.shards import InProcess
+from tagcore.store import Dataset
+from tagcore.tagger import Tagger
+from tagcore.text import Vectoriser
+from tasks.progress import Step
+from tasks.steps import Plan, key_of, produce, transient
+
+VERSION = 1
+
+
+@task(
+    name="train", task_run_name="train {model[model]}", retries=1, retry_delay_seconds=2, retry_condition_fn=transient
+)
+def train(features: Path, model: dict[str, Any], seed: int, threads: int, store: Path) -> Path:
+    """`model` is the recipe's: class, params, calibrate. The number of threads does not change the result."""
+    estimator = make_model(model["model"], model["params"], seed)
+    parameters = {
+        "version": VERSION,
+        "model": model["model"],
+        "params": estimator.get_params(),
+        "calibrate": model["calibrate"],
+        "seed": seed,
+    }
+    plan = Plan(store, "model", parameters, {"features": key_of(features, "features")})
+
+    def make(folder: Path, step: Step) -> None:
+        data = Dataset.open(features, "features", verify=False)
+        X, Y = load_rows(data, "train")
+        calibrator = fit_calibrated(
+            estimator, X, Y, model["calibrate"], seed=seed, executor=InProcess(threads), progress=step
+        )
+        vectoriser = Vectoriser.load(data.folder / VECTORISER)
+        Tagger(vectoriser, estimator, data.names("tags"), calibrator).save(folder, **plan.manifest)
+
+    return produce(plan, f"train {model['label']}", make)

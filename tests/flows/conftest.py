@@ -1,0 +1,54 @@
+"""The command as a user runs it: a process of its own, on a state folder of the test session."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@dataclass(frozen=True)
+class Tagflow:
+    """Runs `tagflow` on one state folder."""
+
+    home: Path
+
+    def __call__(self, *args: str, stdin: str = "", env: dict[str, str] | None = None) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            self.command(*args), input=stdin, capture_output=True, text=True, timeout=240, env=self.environment(env)
+        )
+
+    def command(self, *args: str) -> list[str]:
+        return [sys.executable, "-m", "infra.cli.main", *args]
+
+    def environment(self, more: dict[str, str] | None = None) -> dict[str, str]:
+        return os.environ | {"TAGFLOW_HOME": str(self.home), "PYTHONWARNINGS": "ignore"} | (more or {})
+
+    def json(self, *args: str) -> Any:
+        done = self(*args, "--json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="session")
+def tagflow_at() -> Iterator[Callable[[Path], Tagflow]]:
+    """A command for any state folder; whatever it leaves running is stopped at the end."""
+    made: list[Tagflow] = []
+
+    def at(home: Path) -> Tagflow:
+        made.append(Tagflow(home))
+        return made[-1]
+
+    yield at
+    for tagflow in made:
+        tagflow("down")
+
+
+@pytest.fixture(scope="session")
+def tagflow(tagflow_at, tmp_path_factory) -> Tagflow:
+    return tagflow_at(tmp_path_factory.mktemp("state") / "home")

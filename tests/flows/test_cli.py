@@ -1,0 +1,85 @@
+"""The command itself: quick to start, teaching, and clear about mistakes."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("numba", "sklearn", "pandas", "prefect", "mlflow", "dask", "pydantic_settings")
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys\n"
+        "from infra.cli.main import app\n"
+        "try:\n    app(['--help'])\nexcept SystemExit:\n    pass\n"
+        f"print([m for m in {HEAVY!r} if m in sys.modules], file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stderr.strip() == "[]"
+    assert all(name in done.stdout for name in ("run", "train", "experiment", "tag", "doctor"))
+
+
+@pytest.mark.parametrize("command", ["run", "train", "experiment", "ingest", "tag", "doctor", "up", "down", "status"])
+def test_every_command_explains_itself(tagflow, command):
+    done = tagflow(command, "--help")
+    assert done.returncode == 0
+    assert len(done.stdout) > 100
+
+
+def test_doctor_checks_this_machine(tagflow):
+    found = {c["name"]: c for c in tagflow.json("doctor")["checks"]}
+    assert found["numba"]["state"] == "ok"
+    assert {"Python", "prefect", "mlflow", "state folder", "registry"} <= set(found)
+
+
+def test_doctor_fails_where_the_registry_is_out_of_reach(tagflow):
+    done = tagflow("doctor", "--json", env={"TAGFLOW_MLFLOW": "http://127.0.0.1:9"})
+    assert done.returncode == 1
+    states = {c["name"]: c["state"] for c in json.loads(done.stdout)["checks"]}
+    assert states["registry"] == "bad"
+
+
+def test_train_measures_one_model_with_parameters(tagflow):
+    settings = ("--set", "data.documents=300", "--param", "n_neighbors=3")
+    report = tagflow.json("train", "KNN", *settings)["reports"][0]
+    assert [row["model"] for row in report["rows"]] == ["KNN n_neighbors=3"]
+
+
+def test_experiment_spans_models_seeds_and_settings(tagflow, tmp_path):
+    recipe = tmp_path / "grid.toml"
+    recipe.write_text("""
+seeds = [0, 1]
+[data]
+documents = 300
+[grid]
+"features.sublinear_tf" = [false, true]
+[[models]]
+model = "Popular"
+[[models]]
+model = "KNN"
+grid = { n_neighbors = [5, 20] }
+""")
+    (report,) = tagflow.json("experiment", str(recipe))["reports"]
+    labels = {row["model"] for row in report["rows"]}
+    assert len(labels) == 6
+    assert "KNN n_neighbors=20 sublinear_tf=True (2 seeds)" in labels
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("run", "--recipe", "nope"), "no preset 'nope'; there are"),
+        (("run", "--set", "split.test=2"), "split.test = 2"),
+        (("run", "--set", "nonsense"), "expected name=value"),
+        (("tag", "--file", "/nonexistent/file"), "No such file"),
+        (("tag", "x", "--model", "/nonexistent"), "no such folder"),
+    ],
+)
+def test_a_mistake_is_one_line_on_standard_error(tagflow, args, message):
+    done = tagflow(*args)
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert done.stdout == ""

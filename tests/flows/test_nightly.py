@@ -1,0 +1,128 @@
+"""The whole job, as a user sees it: run, run again, get killed, promote, refuse to promote."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+SMALL = ("--set", "data.documents=600", "--set", "features.min_df=2")
+
+
+@pytest.fixture(scope="module")
+def first(tagflow):
+    return tagflow.json("run", *SMALL)
+
+
+def stored(home: Path) -> dict[str, int]:
+    """Every stored result with the time it was made."""
+    return {p.parent.name: p.stat().st_mtime_ns for p in (home / "data").glob("*/manifest.json")}
+
+
+def test_the_first_run_compares_promotes_and_suggests(tagflow, first):
+    rows = {row["model"]: row for row in first["report"]["rows"]}
+    assert set(rows) == {"Popular", "KNN", "OneVsRestLinear"}
+    assert first["report"]["rows"][-1]["model"] == "Popular"
+    for row in rows.values():
+        measure = row["measures"]["P@1"]
+        assert 0 < measure["low"] < measure["value"] < measure["high"] < 1
+    assert rows["OneVsRestLinear"]["measures"]["P@1"]["value"] > 2 * rows["Popular"]["measures"]["P@1"]["value"]
+    assert first["decision"]["promoted"]
+    assert first["decision"]["reason"] == "no model was in service"
+    assert len(first["examples"]) == 3
+    assert all(len(e["suggested"]) == 5 and e["text"].strip() for e in first["examples"])
+    folder = Path(first["report"]["folder"])
+    assert "| model |" in (folder / "report.md").read_text()
+    assert (folder / "comparison.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_no_pickle_is_stored_and_tagcore_is_shipped(tagflow, first):
+    files = [p for p in (tagflow.home / "mlartifacts").rglob("*") if p.is_file()]
+    assert any(p.name == "tagger.py" and p.parent.name == "tagcore" for p in files)
+    assert any(p.name == "state.safetensors" for p in files)
+    assert [p for p in files if p.suffix in (".pkl", ".pickle", ".joblib", ".cloudpickle")] == []
+    assert [p for p in files if p.read_bytes()[:2] in (b"\x80\x04", b"\x80\x05")] == []
+
+
+def test_plots_tables_and_card_are_on_the_runs(tagflow, first):
+    names = {p.name for p in (tagflow.home / "mlartifacts").rglob("*")}
+    assert {"quality_at_k.png", "calibration.png", "tags.png", "per_tag.json", "model_card.md"} <= names
+
+
+def test_a_second_run_redoes_no_finished_step(tagflow, first):
+    before = stored(tagflow.home)
+    again = tagflow.json("run", *SMALL)
+    assert stored(tagflow.home) == before
+    assert again["account"]["work_seconds"] == 0
+    assert not again["decision"]["promoted"]
+    assert again["decision"]["reason"] == "it is the model in service already"
+    assert again["decision"]["challenger"] == first["decision"]["challenger"]
+    assert again["report"]["rows"] == first["report"]["rows"]
+
+
+def test_the_champion_tags_text_files_and_standard_input(tagflow, first, tmp_path):
+    text = first["examples"][0]["text"]
+    expected = [tag for tag, _ in first["examples"][0]["suggested"]]
+    found = json.loads(tagflow("tag", text, "--json").stdout)
+    assert [t["tag"] for t in found["tags"]] == expected
+    one_line = " ".join(text.split())
+    (tmp_path / "texts.txt").write_text(f"{one_line}\n{one_line}\n")
+    from_file = tagflow("tag", "--file", str(tmp_path / "texts.txt"), "-k", "2").stdout.splitlines()
+    assert len(from_file) == 2
+    assert [cell.split()[0] for cell in from_file[0].split("\t")] == expected[:2]
+    assert json.loads(tagflow("tag", "--json", stdin=one_line).stdout)["tags"] == found["tags"]
+    unknown = tagflow("tag", "zzz qqq")
+    assert unknown.returncode == 0
+    assert "no word of this text is known" in unknown.stderr
+
+
+def test_a_killed_run_goes_on_from_what_stands(tagflow, tmp_path):
+    args = ("run", "--set", "data.documents=2500", "--set", "name=killed")
+    process = subprocess.Popen(
+        tagflow.command(*args), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=tagflow.environment()
+    )
+    for line in process.stderr:
+        if "train Popular" in line:
+            os.kill(process.pid, signal.SIGKILL)
+            break
+    process.wait(timeout=30)
+    assert process.returncode == -signal.SIGKILL
+    time.sleep(0.2)
+    before = stored(tagflow.home)
+    again = tagflow(*args)
+    assert again.returncode == 0, again.stderr
+    assert all(f"= {step}: stands already" in again.stderr for step in ("read demo", "build features", "train Popular"))
+    assert "✓ measure OneVsRestLinear" in again.stderr
+    assert before.items() <= stored(tagflow.home).items()
+    assert not list((tagflow.home / "data").glob("damaged-*"))
+
+
+def test_the_champion_moves_only_beyond_the_interval(tagflow):
+    def run(model: str) -> dict:
+        settings = ("--set", f"models=[{{model='{model}'}}]", "--set", "name=contest")
+        return tagflow.json("run", *SMALL, *settings)["decision"]
+
+    assert run("Popular")["promoted"]
+    better = run("OneVsRestLinear")
+    assert better["promoted"]
+    assert 0 < better["low"] < better["difference"] < better["high"]
+    assert better["champion"] == "1"
+    worse = run("Popular")
+    assert not worse["promoted"]
+    assert worse["high"] < 0
+    assert worse["difference"] == pytest.approx(-better["difference"])
+    assert worse["champion"] == better["challenger"]
+
+
+def test_a_damaged_result_is_made_again(tagflow, first):
+    for state in (tagflow.home / "data").glob("model-*/model/state.safetensors"):
+        if "Popular" in state.with_name("model.json").read_text():
+            state.write_bytes(state.read_bytes()[:-8])
+    again = tagflow("run", *SMALL)
+    assert again.returncode == 0, again.stderr
+    assert "✓ train Popular" in again.stderr
+    assert "= train KNN: stands already" in again.stderr
+    assert len(list((tagflow.home / "data").glob("damaged-*"))) == 1

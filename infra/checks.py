@@ -1,0 +1,106 @@
+"""What a working installation needs, each checked for real."""
+
+import importlib.metadata
+import os
+import platform
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from tasks.settings import Settings
+
+PACKAGES = ("numpy", "scipy", "numba", "pyarrow", "scikit-learn", "safetensors", "prefect", "mlflow")
+TRAPS = {"fastapi": (0, 151), "sqlalchemy": (2, 1)}  # prefect 3.8 breaks, silently, from these versions on
+
+
+@dataclass(frozen=True)
+class Check:
+    name: str
+    state: Literal["ok", "note", "bad"]
+    found: str
+
+
+def all_checks(home: Path | None) -> list[Check]:
+    return list(_machine()) + list(_packages()) + [_guarded(*c) for c in _services(home)]
+
+
+def _machine() -> Iterator[Check]:
+    import psutil
+
+    yield Check("Python", "ok", platform.python_version())
+    memory = psutil.virtual_memory()
+    yield Check(
+        "machine",
+        "ok",
+        f"{os.cpu_count()} cores, {memory.available / 2**30:.1f} of {memory.total / 2**30:.1f} GiB free",
+    )
+
+
+def _packages() -> Iterator[Check]:
+    for name in PACKAGES:
+        try:
+            yield Check(name, "ok", importlib.metadata.version(name))
+        except importlib.metadata.PackageNotFoundError:
+            yield Check(name, "bad", "not installed: run `make setup`")
+    for name, limit in TRAPS.items():
+        version = importlib.metadata.version(name)
+        good = tuple(int(p) for p in version.split(".")[:2]) < limit
+        yield Check(name, "ok" if good else "bad", f"{version}, Prefect 3.8 needs below {'.'.join(map(str, limit))}")
+
+
+def _services(home: Path | None) -> list[tuple[str, Callable[[], str]]]:
+    def settings() -> "Settings":
+        from tasks.settings import load_settings
+
+        return load_settings(home=home)
+
+    def configuration() -> str:
+        file = Path(os.environ.get("TAGFLOW_CONFIG", "tagflow.toml"))
+        read = f"{file}" if file.is_file() else f"no {file}"
+        return f"{read}; home {settings().state}, prefect {settings().prefect}, registry {settings().tracking_uri}"
+
+    def state_folder() -> str:
+        from tagcore.files import require_writable
+
+        require_writable(settings().state)
+        free = shutil.disk_usage(settings().state).free / 2**30
+        return f"writable, {free:.1f} GiB free"
+
+    def prefect() -> str:
+        from infra.stack.prefect import server_status
+
+        server = server_status(settings().state)
+        return f"server at {server.url}" if server else "no server running; `tagflow run` starts one"
+
+    def registry() -> str:
+        from tasks.places import registry_of
+        from tasks.registry import champions, reach
+
+        reach(registry_of(settings()))
+        return f"reachable; in service: {', '.join(champions(registry_of(settings()))) or 'nothing yet'}"
+
+    def numba() -> str:
+        import numpy as np
+
+        from tagcore.kernels.ranking import best_of_rows
+
+        best_of_rows(np.eye(2), 1)
+        return "kernels compile and run"
+
+    return [
+        ("configuration", configuration),
+        ("state folder", state_folder),
+        ("Prefect", prefect),
+        ("registry", registry),
+        ("numba", numba),
+    ]
+
+
+def _guarded(name: str, check: Callable[[], str]) -> Check:
+    try:
+        return Check(name, "ok", check())
+    except Exception as error:
+        return Check(name, "bad", str(error))

@@ -1,0 +1,173 @@
+"""`tagflow run`, `train`, `experiment`, `ingest`: the flows, from the command line."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from infra.cli.screen import Screen
+
+if TYPE_CHECKING:
+    from flows.nightly import Outcome
+    from flows.recipe import Recipe
+    from tasks.report import Report
+
+DataOption = Annotated[
+    str | None,
+    typer.Option(
+        "--data", "-d", help="A file or folder: jsonl, csv, ARFF + XML, Extreme Classification text; or `demo`."
+    ),
+]
+HomeOption = Annotated[Path | None, typer.Option(help="The state folder (default .tagflow, or TAGFLOW_HOME).")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", "-s", help="A setting of the recipe, such as features.stem=english. Repeatable."),
+]
+SkipOption = Annotated[
+    bool, typer.Option("--skip-bad-rows", help="Leave out rows that cannot be read, and list them in rejected.jsonl.")
+]
+
+
+def run(
+    data: DataOption = None,
+    recipe: Annotated[
+        str | None, typer.Option(help="A preset or a .toml file (default: nightly, demo without --data).")
+    ] = None,
+    set_: SetOption = None,
+    skip_bad_rows: SkipOption = False,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """The whole pipeline: read, build features, train, compare, register, promote, and suggest tags."""
+    screen = Screen(as_json)
+    chosen = _recipe(recipe or ("nightly" if data else "demo"), data, set_, skip_bad_rows)
+    outcome = _in_session(screen, home, "flows.nightly", "nightly", chosen)
+    if as_json:
+        screen.result({**asdict(outcome), "account": _account(screen)})
+        return
+    screen.table(outcome.report)
+    _show_decision(screen, outcome)
+    _show_examples(screen, outcome)
+    _show_account(screen)
+
+
+def train(
+    model: Annotated[str, typer.Argument(help="A model by class name, such as KNN or OneVsRestLinear.")],
+    data: DataOption = None,
+    set_: SetOption = None,
+    param: Annotated[
+        list[str] | None, typer.Option("--param", "-p", help="A parameter of the model, such as C=0.5.")
+    ] = None,
+    calibrate: Annotated[str | None, typer.Option(help="isotonic or platt.")] = None,
+    seed: int = 0,
+    skip_bad_rows: SkipOption = False,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Train and measure one model; nothing is promoted."""
+    from infra.cli.values import parse_pairs
+
+    screen = Screen(as_json)
+    one = {"model": model, "params": parse_pairs(param), "calibrate": calibrate}
+    overrides = {"models": [one], "seeds": [seed], "name": "train"}
+    chosen = _recipe("nightly" if data else "demo", data, set_, skip_bad_rows, overrides)
+    (report,) = _in_session(screen, home, "flows.experiment", "experiment", chosen)
+    _show_reports(screen, [report])
+
+
+def experiment(
+    preset: Annotated[str, typer.Argument(help="A preset or a .toml file.")],
+    data: DataOption = None,
+    set_: SetOption = None,
+    skip_bad_rows: SkipOption = False,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """A recipe over its grid of models, seeds and settings: one MLflow run each, one table for each data set."""
+    screen = Screen(as_json)
+    chosen = _recipe(preset, data, set_, skip_bad_rows)
+    _show_reports(screen, _in_session(screen, home, "flows.experiment", "experiment", chosen))
+
+
+def ingest(
+    data: Annotated[str, typer.Argument(help="A file or folder to read.")],
+    skip_bad_rows: SkipOption = False,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Read documents and tags into a stored corpus, and say what is in it."""
+    screen = Screen(as_json)
+    folder = _in_session(screen, home, "flows.stages", "ingest", _recipe("nightly", data, None, skip_bad_rows))
+    from tagcore.store import read_manifest
+
+    counts = read_manifest(folder, "corpus")["counts"]
+    if as_json:
+        screen.result({"corpus": folder, "counts": counts})
+    else:
+        print(f"{folder}: " + ", ".join(f"{n:,} {name}" for name, n in counts.items()))
+
+
+def _recipe(name: str, data: str | None, settings: list[str] | None, skip: bool, more: dict | None = None) -> "Recipe":
+    from flows.recipe import load_recipe
+    from infra.cli.values import parse_pairs
+
+    overrides: dict[str, Any] = {**parse_pairs(settings), **(more or {})}
+    if data is not None:
+        overrides["data.source"] = data
+    if skip:
+        overrides["data.skip_bad_rows"] = True
+    return load_recipe(name, overrides)
+
+
+def _in_session(screen: Screen, home: Path | None, module: str, flow: str, recipe: "Recipe") -> Any:
+    import importlib
+
+    from infra.session import prepare
+
+    prepare(home, screen.say)
+    function = getattr(importlib.import_module(module), flow)
+    with screen.watching():
+        return function(recipe)
+
+
+def _show_decision(screen: Screen, outcome: "Outcome") -> None:
+    decision = outcome.decision
+    what = f"{decision.name} version {decision.challenger} ({outcome.report.rows[0].model})"
+    verdict = "promoted" if decision.promoted else "not promoted"
+    screen.say(f"{what}: {verdict}, {decision.reason}")
+    screen.say(f"in service: {outcome.model}, version {decision.in_service}; report and plots: {outcome.report.folder}")
+
+
+def _show_examples(screen: Screen, outcome: "Outcome") -> None:
+    for example in outcome.examples:
+        given = f"   (people said: {', '.join(example.given)})" if example.given else "   (nobody tagged it)"
+        screen.say(f"\n  “{' '.join(example.text.split())[:150]}…”")
+        screen.say(f"  → {', '.join(f'{tag} {score:.2f}' for tag, score in example.suggested)}{given}")
+
+
+def _show_reports(screen: Screen, reports: list["Report"]) -> None:
+    if screen.as_json:
+        screen.result({"reports": [asdict(r) for r in reports], "account": _account(screen)})
+        return
+    for report in reports:
+        screen.table(report)
+        screen.say(f"report and plots: {report.folder}")
+    _show_account(screen)
+
+
+def _account(screen: Screen) -> dict[str, float]:
+    """Where the time went: the steps' own work, and all that Prefect, MLflow and start-up added."""
+    total, work = screen.seconds(), sum(screen.worked.values())
+    training = sum(s for title, s in screen.worked.items() if title.startswith("train "))
+    return {"total_seconds": total, "work_seconds": work, "train_seconds": training, "overhead_seconds": total - work}
+
+
+def _show_account(screen: Screen) -> None:
+    a = _account(screen)
+    screen.say(
+        f"\n{a['total_seconds']:.1f} s in all: {a['work_seconds']:.1f} s of work, "
+        f"{a['train_seconds']:.1f} s of it training; "
+        f"{a['overhead_seconds']:.1f} s of Prefect, MLflow and start-up; {screen.stood} steps stood already"
+    )

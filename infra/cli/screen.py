@@ -1,0 +1,105 @@
+"""What a person sees: progress and tables on a terminal, plain lines in a pipe, one JSON object for a machine."""
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tasks.progress import Step
+    from tasks.report import Report
+
+
+def _process_start() -> float:
+    import psutil
+
+    return psutil.Process().create_time()
+
+
+class Screen:
+    """Says what is happening. With `as_json` only the result goes to standard output."""
+
+    def __init__(self, as_json: bool = False) -> None:
+        self.as_json = as_json
+        self.live = sys.stderr.isatty() and not as_json
+        self.worked: dict[str, float] = {}  # seconds of real work by step, for the account at the end
+        self.stood = 0
+        self._started = _process_start()
+        self._bars: dict[str, Any] = {}
+        self._progress: Any = None
+
+    def say(self, line: str) -> None:
+        if self._progress is not None:
+            self._progress.console.print(line, highlight=False, markup=False)
+        else:
+            print(line, file=sys.stderr, flush=True)
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Shows the steps of flows that run in this process."""
+        from tasks.progress import listening
+
+        with self._bar_display(), listening(self._on_step):
+            yield
+
+    def seconds(self) -> float:
+        return time.time() - self._started
+
+    def result(self, plain: dict[str, Any]) -> None:
+        """The result for machines."""
+        print(json.dumps(plain, indent=1, default=str))
+
+    def table(self, report: "Report") -> None:
+        """Who is best, best first."""
+        if not sys.stdout.isatty():
+            print(report.markdown())
+            return
+        from rich.console import Console
+        from rich.table import Table
+
+        about = f"{report.documents:,} held-out documents, 95 % intervals"
+        table = Table(title=report.title, caption=about, title_style="bold")
+        table.add_column("model", style="bold", overflow="fold")
+        for column in (*report.columns, f"{report.primary} to best", "train s"):
+            table.add_column(column.replace(" ", "\n", 1) if len(column) > 12 else column, justify="right")
+        for cells in report.cells():
+            table.add_row(*(cell.replace(" (", "\n(") for cell in cells))
+        Console().print(table)
+
+    def _on_step(self, step: "Step", event: str) -> None:
+        if event == "made":
+            if "seconds" in step.known:
+                self.worked[step.title] = step.known["seconds"]
+            took = f" ({step.known['seconds']:.1f} s)" if "seconds" in step.known else ""
+            self._finish(step.title, f"✓ {step.title}{took}")
+        elif event == "stands":
+            self.stood += 1
+            self._finish(step.title, f"= {step.title}: stands already")
+        elif self._progress is not None:
+            if step.title not in self._bars:
+                self._bars[step.title] = self._progress.add_task(step.title, total=step.total or None)
+            self._progress.update(self._bars[step.title], completed=step.done, total=step.total or None)
+
+    def _finish(self, title: str, line: str) -> None:
+        if title in self._bars:
+            self._progress.remove_task(self._bars.pop(title))
+        self.say(line)
+
+    @contextmanager
+    def _bar_display(self) -> Iterator[None]:
+        if not self.live:
+            yield
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(24), TimeElapsedColumn())
+        with Progress(*columns, console=Console(stderr=True), transient=True) as self._progress:
+            try:
+                yield
+            finally:
+                self._bars.clear()
+                self._progress, shown = None, self._progress
+                shown.stop()

@@ -1,0 +1,36 @@
+"""`tagflow up`, `down`, `status`: the local processes that stay between runs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from infra.cli.screen import Screen
+
+HomeOption = Annotated[Path | None, typer.Option(help="The state folder (default .tagflow, or TAGFLOW_HOME).")]
+
+
+def up(home: HomeOption = None) -> None:
+    """Start the local Prefect server, if it does not run yet. `run` does this by itself."""
+    from infra.stack.prefect import ensure_server
+    from tasks.settings import load_settings
+
+    server = ensure_server(load_settings(home=home).state, say=Screen().say)
+    print(f"Prefect at {server.url} (process {server.pid}), {'started' if server.started else 'already running'}")
+
+
+def down(home: HomeOption = None) -> None:
+    """Stop what `up` or `run` started: these processes and no others."""
+    from infra.stack.prefect import stop_server
+    from tasks.settings import load_settings
+
+    print("Prefect stopped" if stop_server(load_settings(home=home).state) else "nothing was running")
+
+
+def status(home: HomeOption = None) -> None:
+    """What runs."""
+    from infra.stack.prefect import server_status
+    from tasks.settings import load_settings
+
+    server = server_status(load_settings(home=home).state)
+    print(f"Prefect at {server.url} (process {server.pid})" if server else "Prefect: not running; `run` starts it")

@@ -1,0 +1,93 @@
+"""`tagflow tag`: tags for a text, a file or standard input."""
+
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from infra.cli.screen import Screen
+
+if TYPE_CHECKING:
+    from tagcore.tagger import Tagger
+
+LONGEST = 10_000_000  # characters of one document
+
+
+def tag(
+    text: Annotated[list[str] | None, typer.Argument(help="The text; several arguments are several texts.")] = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", "-f", help="A file whose lines are texts; - is standard input.")
+    ] = None,
+    whole: Annotated[bool, typer.Option("--whole", help="The file is one text, not one text a line.")] = False,
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", help="A model folder, or an address such as models:/demo@champion.")
+    ] = None,
+    k: Annotated[int, typer.Option("-k", help="How many tags.", min=1)] = 5,
+    home: Annotated[Path | None, typer.Option(help="The state folder (default .tagflow, or TAGFLOW_HOME).")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a text.")] = False,
+) -> None:
+    """Suggest tags, with the probability that each is right. Without a text, reads standard input."""
+    texts = _texts(text, file, whole)
+    tagger = load_tagger(model, home)
+    screen = Screen(as_json)
+    for given, suggestions in zip(texts, tagger.suggest(texts, k), strict=True):
+        known = tagger.known_words(given)
+        if as_json:
+            tags = [{"tag": s.tag, "score": round(s.score, 6)} for s in suggestions]
+            print(_line({"tags": tags, "known_words": known}))
+            continue
+        if known == 0:
+            screen.say("no word of this text is known: these are what the model falls back on")
+        print("\t".join(f"{s.tag} {s.score:.3f}" for s in suggestions))
+
+
+def load_tagger(model: str | None, home: Path | None) -> "Tagger":
+    """From a folder, a registry address, or the one champion of the state folder's registry."""
+    from tagcore import load_model
+
+    if model is not None and not model.startswith("models:/"):
+        return load_model(model)
+    from tasks.places import registry_of
+    from tasks.registry import champions
+    from tasks.settings import load_settings
+
+    registry = registry_of(load_settings(home=home))
+    if model is None:
+        found = champions(registry)
+        if len(found) != 1:
+            which = ", ".join(f"models:/{name}@champion" for name in found)
+            raise ValueError(
+                f"say which model with --model: {which}" if found else "no model is in service yet: `tagflow run`"
+            )
+        model = f"models:/{found[0]}@champion"
+    return load_model(registry.fetch(model))
+
+
+def _texts(given: list[str] | None, file: Path | None, whole: bool) -> list[str]:
+    if given and file:
+        raise ValueError("give a text or --file, not both")
+    if given:
+        return given
+    if file is None and sys.stdin.isatty():
+        raise ValueError("no text: give one as an argument, with --file, or on standard input")
+    name = str(file or "-")
+    with nullcontext(sys.stdin.buffer) if name == "-" else open(name, "rb") as source:
+        content = source.read(LONGEST + 1)
+    if len(content) > LONGEST:
+        raise ValueError(f"{name}: longer than {LONGEST:,} bytes")
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{name}: not UTF-8 at byte {error.start}") from error
+    texts = [text] if whole else [line for line in text.splitlines() if line.strip()]
+    if not texts or not text.strip():
+        raise ValueError(f"{name}: holds no text")
+    return texts
+
+
+def _line(plain: dict) -> str:
+    import json
+
+    return json.dumps(plain, ensure_ascii=False)

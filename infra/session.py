@@ -1,0 +1,29 @@
+"""Makes this process ready to run flows: settings, Prefect's API, and quiet loggers."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tasks.settings import Settings
+
+
+def prepare(home: Path | None, say: Callable[[str], None]) -> "Settings":
+    """Must be called before anything imports prefect: its settings are read from the environment at import."""
+    from infra.stack.prefect import connect, ensure_server
+    from tagcore.files import require_writable
+    from tasks.settings import load_settings
+
+    settings = load_settings(home=home)
+    require_writable(settings.state)
+    os.environ["TAGFLOW_HOME"] = str(settings.state)  # flows read their own settings, here or on a worker
+    if settings.prefect == "server":
+        connect(ensure_server(settings.state, say=say), settings.state)
+    elif settings.prefect == "ephemeral":
+        say("starting Prefect's API inside this process (about half a minute)")
+        connect(None, settings.state)
+    else:
+        os.environ["PREFECT_API_URL"] = settings.prefect
+        os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
+    return settings

@@ -115,6 +115,10 @@ class TagModel(BaseEstimator):
     def _scores(self, X: sp.csr_matrix) -> np.ndarray:
         raise NotImplementedError  # abstract
 
+    def _check_state(self) -> None:
+        """Raises ValueError where loaded arrays do not fit together: kernels do not look before they read."""
+        raise NotImplementedError  # abstract
+
     def _top_k(self, X: sp.csr_matrix, k: int) -> tuple[np.ndarray, np.ndarray]:
         tags, scores = np.empty((X.shape[0], k), np.int64), np.empty((X.shape[0], k))
         for rows, block in self.score_blocks(X):
@@ -172,7 +176,27 @@ def load_estimator(folder: Path | str) -> TagModel:
         raise ValueError(f"{folder / 'model.json'}: facts {facts!r}, expected those named {sorted(expected)}")
     for key, value in {**arrays, **facts}.items():
         setattr(model, key, value)
+    try:
+        model._check_state()
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{folder}: its arrays do not fit together ({error})") from error
     return model
+
+
+def require_vector(values: np.ndarray, size: int, what: str) -> None:
+    """One finite number for each of `size` things."""
+    if values.shape != (size,) or values.dtype.kind != "f" or not np.isfinite(values).all():
+        raise ValueError(f"{what} must be {size} finite numbers")
+
+
+def require_csr(indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, rows: int, columns: int, what: str) -> None:
+    """The three arrays of a CSR matrix of that shape."""
+    whole = indptr.dtype.kind == indices.dtype.kind == "i" and indptr.shape == (rows + 1,) and indices.ndim == 1
+    if not whole or indptr[0] != 0 or indptr[-1] != indices.size or (np.diff(indptr) < 0).any():
+        raise ValueError(f"{what} must be a CSR matrix of {rows} rows")
+    if indices.size and not 0 <= indices.min() <= indices.max() < columns:
+        raise ValueError(f"{what} must have columns 0 to {columns - 1}")
+    require_vector(data, indices.size, what)
 
 
 def best_k(scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:

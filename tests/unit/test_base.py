@@ -31,6 +31,9 @@ class _Votes(TagModel):
         self.votes_ = self.boost * (X.T @ Y).toarray()
         self.n_seen_ = int(X.shape[0])
 
+    def _check_state(self):
+        pass
+
     def _scores(self, X):
         return X @ self.votes_
 

@@ -1,0 +1,52 @@
+"""The same tags for every document: those used most."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from tagcore.base import TagModel, best_k, require_vector
+
+
+class Popular(TagModel):
+    """Tags by how common they are in training, whatever the document says.
+
+    Parameters
+    ----------
+    weight : "documents" scores a tag by the share of training documents that carry it, "counts" by its share of
+        all counts.
+
+    Examples
+    --------
+    >>> Popular().fit([[1.0], [2.0]], [[0, 1], [1, 1]]).top_k([[3.0]], 2)
+    (array([[1, 0]]), array([[1. , 0.5]]))
+    """
+
+    _arrays = ("shares_",)
+
+    shares_: np.ndarray
+
+    def __init__(self, weight: str = "documents") -> None:
+        self.weight = weight
+
+    def _fit(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
+        if self.weight == "documents":
+            self.shares_ = document_shares(Y)
+        elif self.weight == "counts":
+            counts = np.asarray(Y.sum(axis=0), np.float64).ravel()
+            self.shares_ = counts / max(counts.sum(), np.finfo(np.float64).tiny)
+        else:
+            raise ValueError(f'weight must be "documents" or "counts", got {self.weight!r}')
+
+    def _check_state(self) -> None:
+        require_vector(self.shares_, self.n_labels_, "shares_")
+
+    def _scores(self, X: sp.csr_matrix) -> np.ndarray:
+        return np.tile(self.shares_, (X.shape[0], 1))
+
+    def _top_k(self, X: sp.csr_matrix, k: int) -> tuple[np.ndarray, np.ndarray]:
+        tags, scores = best_k(self.shares_[None], k)
+        return np.repeat(tags, X.shape[0], axis=0), np.repeat(scores, X.shape[0], axis=0)
+
+
+def document_shares(Y: sp.csr_matrix) -> np.ndarray:
+    """Share of the documents that carry each tag."""
+    return np.bincount(Y.indices, minlength=Y.shape[1]) / Y.shape[0]

@@ -1,0 +1,58 @@
+"""Small problems with known answers, real ones from the readers, and the matrices that hypothesis makes up."""
+
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from tagcore.corpus import tag_matrix
+from tagcore.readers import open_source
+
+TOPICS = 6
+
+
+def obvious(n: int = 120, seed: int = 0) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+    """documents of one topic each: words 4t to 4t + 3 and the tag t belong to topic t alone."""
+    rng = np.random.default_rng(seed)
+    topics = np.arange(n) % TOPICS
+    X, Y = np.zeros((n, 4 * TOPICS)), np.zeros((n, TOPICS))
+    for i, topic in enumerate(topics):
+        X[i, 4 * topic : 4 * topic + 4] = rng.integers(1, 5, 4)
+        Y[i, topic] = rng.integers(1, 4)
+    return sp.csr_matrix(X), sp.csr_matrix(Y)
+
+
+def noisy(n: int = 150, words: int = 40, tags: int = 20, seed: int = 0) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+    """words and tags without a pattern; some rows have no word, some no tag, the last tag is never used."""
+    rng = np.random.default_rng(seed)
+    X, Y = rng.poisson(0.2, (n, words)).astype(float), rng.poisson(0.15, (n, tags)).astype(float)
+    X[::17], Y[::13], Y[:, -1] = 0.0, 0.0, 0.0
+    return sp.csr_matrix(X), sp.csr_matrix(Y)
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+    """small counts with many ties, empty rows, empty columns."""
+    n, words, tags = draw(st.integers(1, 12)), draw(st.integers(1, 8)), draw(st.integers(1, 6))
+    X = draw(hnp.arrays(np.float64, (n, words), elements=st.sampled_from([0.0, 0.0, 0.0, 1.0, 2.0, -1.0])))
+    Y = draw(hnp.arrays(np.float64, (n, tags), elements=st.sampled_from([0.0, 0.0, 1.0, 3.0])))
+    return sp.csr_matrix(X), sp.csr_matrix(Y)
+
+
+def official_split(folder: Path) -> tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix, sp.csr_matrix]:
+    """(X, Y) to learn from, then (X, Y) to measure on, of a known data set of counted words."""
+    source = open_source(folder)
+    blocks = list(source.blocks())
+    X = sp.vstack([block.words for block in blocks], format="csr")
+    Y = sp.vstack(
+        [tag_matrix(block.taggings, block.documents.num_rows, len(source.tags), 0) for block in blocks], format="csr"
+    )
+    train = np.concatenate([block.documents["split"].to_numpy() == "train" for block in blocks])
+    return X[train], Y[train], X[~train], Y[~train]
+
+
+def precision(Y: sp.csr_matrix, tags: np.ndarray, k: int) -> float:
+    rows = np.repeat(np.arange(len(tags)), k)
+    return float(np.mean(np.asarray(Y[rows, tags[:, :k].ravel()]) > 0))

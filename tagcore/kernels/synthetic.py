@@ -7,6 +7,8 @@ topics, any word, any tag, then per topic its words, per topic its tag slots, pe
 import numpy as np
 from numba import njit
 
+from tagcore.kernels.streams import open_stream, uniform
+
 TOPICS, ANY_WORD, ANY_TAG, FIRST_TOPIC = 0, 1, 2, 3
 
 SEASON = 105_120  # documents in a year, one every five minutes
@@ -19,39 +21,17 @@ FOLLOW = 0.5  # chance that one more user tags the document
 FAITHFUL = 0.7  # chance that a user tags inside the favourite topic
 MOST_USERS = 8
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_MIX1, _MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-
-
-@njit(cache=True, nogil=True)
-def _mix(z):
-    z = (z ^ (z >> np.uint64(30))) * _MIX1
-    z = (z ^ (z >> np.uint64(27))) * _MIX2
-    return z ^ (z >> np.uint64(31))
-
-
-@njit(cache=True, nogil=True)
-def _open(seed, document, state):
-    """The stream of one document (SplitMix64 from a hashed start)."""
-    state[0] = _mix(_mix(seed + _GOLDEN) ^ (np.uint64(document) * _GOLDEN))
-
-
-@njit(cache=True, nogil=True)
-def _uniform(state):
-    state[0] += _GOLDEN
-    return float(_mix(state[0]) >> np.uint64(11)) * 2.0**-53
-
 
 @njit(cache=True, nogil=True)
 def _about(mean, spread, state):
     """A whole number whose mean is `mean`, at most `spread` away before it is rounded up or down at random."""
-    return int(mean + spread * (2.0 * _uniform(state) - 1.0) + _uniform(state))
+    return int(mean + spread * (2.0 * uniform(state) - 1.0) + uniform(state))
 
 
 @njit(cache=True, nogil=True)
 def _draw(row, starts, ids, cumulative, state):
     low, high = starts[row], starts[row + 1] - 1
-    u = _uniform(state)
+    u = uniform(state)
     while low < high:
         middle = (low + high) // 2
         if cumulative[middle] > u:
@@ -67,7 +47,7 @@ def _draw_topic(document, n_topics, starts, ids, cumulative, state):
     while True:
         topic = _draw(TOPICS, starts, ids, cumulative, state)
         phase = (document / SEASON + topic / n_topics) % 1.0
-        if _uniform(state) * (1.0 + DRIFT) < 1.0 + DRIFT * (abs(4.0 * phase - 2.0) - 1.0):
+        if uniform(state) * (1.0 + DRIFT) < 1.0 + DRIFT * (abs(4.0 * phase - 2.0) - 1.0):
             return topic
 
 
@@ -77,7 +57,7 @@ def draw_topics(seed, first, n, n_topics, starts, ids, cumulative):
     topics = np.empty(n, np.int32)
     state = np.empty(1, np.uint64)
     for i in range(n):
-        _open(seed, first + i, state)
+        open_stream(seed, first + i, state)
         topics[i] = _draw_topic(first + i, n_topics, starts, ids, cumulative, state)
     return topics
 
@@ -86,10 +66,10 @@ def draw_topics(seed, first, n, n_topics, starts, ids, cumulative):
 def _draw_user(topic, n_topics, n_users, state):
     """Users topic, topic + n_topics, ... have this favourite; the earlier ones are busier."""
     fans = (n_users - topic + n_topics - 1) // n_topics if n_users > topic else 0
-    if fans > 0 and _uniform(state) < FAITHFUL:
-        u = _uniform(state)
+    if fans > 0 and uniform(state) < FAITHFUL:
+        u = uniform(state)
         return topic + n_topics * int(u * u * fans)
-    return int(_uniform(state) * n_users)
+    return int(uniform(state) * n_users)
 
 
 @njit(cache=True, nogil=True)
@@ -101,7 +81,7 @@ def _draw_users(topic, n_topics, n_users, users, state):
         if user < 0 or not np.any(users[:n] == user):
             users[n] = user
             n += 1
-        if _uniform(state) >= FOLLOW:
+        if uniform(state) >= FOLLOW:
             break
     return n
 
@@ -112,12 +92,12 @@ def _draw_tags(main, topic, second, n_topics, mean, noise, slot_tags, starts, id
     wanted = max(1, _about(mean, mean - 1.0, state))
     n = 0
     for attempt in range(4 * wanted):  # a topic may have fewer tags than are wanted
-        if _uniform(state) < STRAY * noise:
+        if uniform(state) < STRAY * noise:
             tag = _draw(ANY_TAG, starts, ids, cumulative, state)
         elif attempt == 0:
             tag = slot_tags[main]
         else:
-            of = second if second >= 0 and _uniform(state) < 0.5 else topic
+            of = second if second >= 0 and uniform(state) < 0.5 else topic
             tag = slot_tags[_draw(FIRST_TOPIC + n_topics + of, starts, ids, cumulative, state)]
         if not np.any(tags[:n] == tag):
             tags[n] = tag
@@ -130,11 +110,11 @@ def _draw_tags(main, topic, second, n_topics, mean, noise, slot_tags, starts, id
 @njit(cache=True, nogil=True)
 def _draw_words(main, topic, second, n_topics, noise, starts, ids, cumulative, words, state):
     for w in range(words.size):
-        if _uniform(state) < noise:
+        if uniform(state) < noise:
             row = ANY_WORD
-        elif second >= 0 and _uniform(state) < ASIDE:
+        elif second >= 0 and uniform(state) < ASIDE:
             row = FIRST_TOPIC + second
-        elif _uniform(state) < FOCUS:
+        elif uniform(state) < FOCUS:
             row = FIRST_TOPIC + 2 * n_topics + main
         else:
             row = FIRST_TOPIC + topic
@@ -157,11 +137,11 @@ def draw_documents(
     state = np.empty(1, np.uint64)
     rows = 0
     for i in range(n):
-        _open(seed, first + i, state)
+        open_stream(seed, first + i, state)
         topic = _draw_topic(first + i, n_topics, starts, ids, cumulative, state)
         main = _draw(FIRST_TOPIC + n_topics + topic, starts, ids, cumulative, state)
         second = -1
-        if _uniform(state) < mixing:
+        if uniform(state) < mixing:
             second = _draw_topic(first + i, n_topics, starts, ids, cumulative, state)
 
         n_tags = _draw_tags(
@@ -171,7 +151,7 @@ def draw_documents(
         counts[:n_tags] = 0
         for before in range(given_by):
             for p in range(n_tags):
-                if before == 0 or _uniform(state) * (p + 1) < AGREE:
+                if before == 0 or uniform(state) * (p + 1) < AGREE:
                     counts[p] += 1
                     if n_users:
                         taggings[rows] = (i, tags[p], users[before], 1, before)
@@ -181,7 +161,7 @@ def draw_documents(
                 taggings[rows] = (i, tags[p], -1, counts[p], 0)
                 rows += 1
 
-        stop = title_starts[i] + 2 + int(3.0 * _uniform(state))
+        stop = title_starts[i] + 2 + int(3.0 * uniform(state))
         _draw_words(main, topic, -1, n_topics, 0.0, starts, ids, cumulative, titles[title_starts[i] : stop], state)
         title_starts[i + 1] = stop
         stop = word_starts[i] + max(1, _about(mean_words, 0.5 * mean_words, state))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tagcore.planting import invented, pseudo_words, themed
+from tagcore.synthetic.plan import FEWEST_WORDS, invented, pseudo_words, themed
 
 
 def test_invented_words_are_distinct_also_when_short_ones_run_out():
@@ -18,6 +18,20 @@ def test_invented_tags_are_spread_over_the_topics():
     assert sorted(plan.slot_tags) == list(range(30))
     for slot, tag in enumerate(plan.slot_tags):
         assert plan.word_names[plan.slot_words[plan.slot_starts[slot]]] == plan.tag_names[tag]
+
+
+def test_tags_with_few_words_borrow_from_their_topic():
+    plan = invented(n_topics=3, n_words=900, n_tags=600, polysemy=0, seed=0)
+    sizes = np.diff(plan.slot_starts)
+    assert FEWEST_WORDS - 1 <= np.median(sizes) <= FEWEST_WORDS
+    assert sizes.min() > 1
+    slots = np.repeat(np.arange(600), sizes)
+    assert np.unique(slots * 900 + plan.slot_words).size == slots.size
+    np.testing.assert_array_equal((plan.slot_words - plan.n_common) % 600 % 3, plan.slot_topics[slots])
+    assert [plan.word_names[w] for w in plan.slot_words[plan.slot_starts[:-1]]] == [
+        plan.tag_names[t] for t in plan.slot_tags
+    ]
+    assert plan.truth.polysemous.size == 0
 
 
 def test_themes_may_share_a_tag():

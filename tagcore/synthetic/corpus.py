@@ -8,18 +8,20 @@ from how it is cut into blocks.
 import hashlib
 import json
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import scipy.sparse as sp
 
 from tagcore.corpus import Block, Names
 from tagcore.kernels.synthetic import MOST_USERS, draw_documents, draw_topics, render
-from tagcore.planting import Plan, Truth, invented, themed
 from tagcore.schemas import DOCUMENTS, TAGGINGS
-from tagcore.themes import COMMON, THEMES
+from tagcore.synthetic.checks import check
+from tagcore.synthetic.columns import numbered, strings
+from tagcore.synthetic.plan import Plan, Truth, invented, themed
+from tagcore.synthetic.themes import COMMON, THEMES
 
-GENERATOR = 1  # goes up when the same parameters give other documents
+GENERATOR = 2  # goes up when the same parameters give other documents
 EPOCH = 1_577_836_800_000_000  # 2020-01-01, in µs
 STEP = 300_000_000  # a document every five minutes, in µs
 LONGEST_BLOCK = 2**31 - 1  # bytes of text that arrow's 32-bit offsets can address
@@ -32,15 +34,14 @@ class PlantedCorpus:
     topic, `noise` the share of words that have nothing to do with the document (tags stray 0.4 times as often),
     `mixing` the share of documents with a second topic. Users tag in their favourite topic most of the time, several
     of them the same document; with `n_users=0` nobody is named and counts are added up. A given `plan` takes the place
-    of invented words, and n_topics, n_words, n_tags and polysemy then say nothing.
+    of invented words, and n_topics, n_words, n_tags and polysemy then say nothing. With `counted` a document is a row
+    of counted words instead of a title and a text.
 
     >>> corpus = PlantedCorpus(1000, seed=7)
     >>> block = next(corpus.blocks(rows=100))
     >>> block.documents.num_rows, len(corpus.tags)
     (100, 200)
     """
-
-    words = None  # documents have text, not counted words
 
     def __init__(
         self,
@@ -58,19 +59,20 @@ class PlantedCorpus:
         seed: int = 0,
         plan: Plan | None = None,
         language: str | None = None,
+        counted: bool = False,
     ) -> None:
-        _check("n_documents", n_documents, 0, 2**53, whole=True)
-        _check("words_per_document", words_per_document, 1, 1e6)
-        _check("tags_per_document", tags_per_document, 1, 1e4)
-        _check("noise", noise, 0, 1)
-        _check("mixing", mixing, 0, 1)
-        _check("n_users", n_users, 0, 2**31 - 1, whole=True)
-        _check("seed", seed, 0, 2**63 - 1, whole=True)
+        check("n_documents", n_documents, 0, 2**53, whole=True)
+        check("words_per_document", words_per_document, 1, 1e6)
+        check("tags_per_document", tags_per_document, 1, 1e4)
+        check("noise", noise, 0, 1)
+        check("mixing", mixing, 0, 1)
+        check("n_users", n_users, 0, 2**31 - 1, whole=True)
+        check("seed", seed, 0, 2**63 - 1, whole=True)
         if plan is None:
-            _check("polysemy", polysemy, 0, 1)
-            _check("n_topics", n_topics, 1, 2**31 - 1, whole=True)
-            _check("n_tags", n_tags, n_topics, 2**31 - 1, whole=True)
-            _check("n_words", n_words, n_tags, 2**31 - 1, whole=True)
+            check("polysemy", polysemy, 0, 1)
+            check("n_topics", n_topics, 1, 2**31 - 1, whole=True)
+            check("n_tags", n_tags, n_topics, 2**31 - 1, whole=True)
+            check("n_words", n_words, n_tags, 2**31 - 1, whole=True)
             if polysemy > 0 and n_topics == 1:
                 raise ValueError(f"polysemy = {polysemy}, expected 0 where there is one topic only")
             plan = invented(n_topics, n_words, n_tags, polysemy, seed)
@@ -83,7 +85,9 @@ class PlantedCorpus:
         self.seed = int(seed)
         self.plan = plan
         self.language = language
+        self.counted = bool(counted)
         self.tags = Names(plan.tag_names)
+        self.words = Names(plan.word_names) if counted else None
         encoded = [name.encode() for name in plan.word_names]
         self._name_bytes = np.frombuffer(b"".join(encoded), np.uint8)
         self._name_starts = np.concatenate([[0], np.cumsum([len(name) for name in encoded])])
@@ -101,18 +105,21 @@ class PlantedCorpus:
         sizes = [self.n_documents, self.words_per_document, self.tags_per_document, self.n_users]
         shares = [self.noise, self.mixing]
         names = [self.plan.word_names, self.plan.tag_names, self.language]
-        arrays = [a.tolist() for a in (self.plan.slot_tags, *self.plan.distributions)]
-        return hashlib.sha256(json.dumps([GENERATOR, self.seed, sizes, shares, names, arrays]).encode()).hexdigest()
+        known = hashlib.sha256(json.dumps([GENERATOR, self.seed, sizes, shares, names, self.counted]).encode())
+        for array in (self.plan.slot_tags, *self.plan.distributions):
+            known.update(f"{array.dtype} {array.size}".encode())
+            known.update(array.tobytes())
+        return known.hexdigest()
 
     def topics(self, first: int, n: int) -> np.ndarray:
         """The main topic of documents first .. first + n - 1."""
-        _check("first", first, 0, self.n_documents, whole=True)
-        _check("n", n, 0, self.n_documents - first, whole=True)
+        check("first", first, 0, self.n_documents, whole=True)
+        check("n", n, 0, self.n_documents - first, whole=True)
         return draw_topics(np.uint64(self.seed), first, n, self.plan.n_topics, *self.plan.distributions)
 
     def blocks(self, rows: int = 8192) -> Iterator[Block]:
         """The documents in order, `rows` at a time; only one block is in memory."""
-        _check("rows", rows, 1, LONGEST_BLOCK, whole=True)
+        check("rows", rows, 1, LONGEST_BLOCK, whole=True)
         for first in range(0, self.n_documents, rows):
             yield self._block(first, min(rows, self.n_documents - first))
 
@@ -133,30 +140,36 @@ class PlantedCorpus:
         numbers = np.arange(first, first + n)
         times = EPOCH + STEP * numbers
         documents = {
-            "id": _numbered("d", numbers, 10),
-            "title": self._text(title_starts, titles, first, 2**30, False),
-            "text": self._text(word_starts, words, first, 6, True),
+            "id": numbered("d", numbers, 10),
             "fetched_at": pa.array(times).view(DOCUMENTS.field("fetched_at").type),
             "language": pa.array([self.language] * n, pa.string()),
         }
+        bags = None
+        if self.words is not None:
+            bags = sp.csr_matrix((np.ones(words.size, np.float32), words, word_starts), shape=(n, len(self.words)))
+            bags.sum_duplicates()
+        else:
+            documents["title"] = self._text(title_starts, titles, first, 2**30, False)
+            documents["text"] = self._text(word_starts, words, first, 6, True)
         document, tag, user, count, before = np.ascontiguousarray(taggings.T)
         given = [
             pa.array(document),
             pa.array(tag.astype(np.int32)),
-            _numbered("user", user, 6) if self.n_users else pa.nulls(user.size, pa.string()),
+            numbered("user", user, 6) if self.n_users else pa.nulls(user.size, pa.string()),
             pa.array(count),
             pa.array(times[document] + STEP // MOST_USERS * before).view(TAGGINGS.field("time").type),
         ]
         return Block(
             pa.table([documents.get(f.name, pa.nulls(n, f.type)) for f in DOCUMENTS], schema=DOCUMENTS),
             pa.table(given, schema=TAGGINGS),
+            bags,
         )
 
     def _text(self, starts: np.ndarray, words: np.ndarray, first: int, sentence: int, full_stop: bool) -> pa.Array:
         offsets, text = render(starts, words, self._name_starts, self._name_bytes, first, sentence, full_stop)
         if text.size > LONGEST_BLOCK:
             raise ValueError(f"a block of {starts.size - 1} documents holds {text.size} bytes of text: take fewer rows")
-        return _strings(offsets, text)
+        return strings(offsets, text)
 
 
 def demo_corpus(n_documents: int = 4000, seed: int = 0) -> PlantedCorpus:
@@ -174,23 +187,22 @@ def demo_corpus(n_documents: int = 4000, seed: int = 0) -> PlantedCorpus:
     )
 
 
-def _numbered(prefix: str, numbers: np.ndarray, width: int) -> pa.Array:
-    """Names such as user000042; longer than `width` digits where a number is."""
-    width = max(width, len(str(numbers.max(initial=0))))
-    digits = numbers[:, None] // 10 ** np.arange(width - 1, -1, -1) % 10 + ord("0")
-    text = np.empty((numbers.size, len(prefix) + width), np.uint8)
-    text[:, : len(prefix)] = np.frombuffer(prefix.encode(), np.uint8)
-    text[:, len(prefix) :] = digits
-    return _strings(np.arange(numbers.size + 1) * text.shape[1], text)
-
-
-def _strings(offsets: np.ndarray, text: np.ndarray) -> pa.Array:
-    buffers = [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(text)]
-    return pa.Array.from_buffers(pa.string(), offsets.size - 1, buffers)
-
-
-def _check(name: str, value: Any, low: float, high: float, whole: bool = False) -> None:
-    kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
-    if isinstance(value, bool) or not isinstance(value, kinds) or not low <= value <= high:
-        kind = "a whole number" if whole else "a number"
-        raise ValueError(f"{name} = {value!r}, expected {kind} from {low} to {high}")
+def delicious_shaped(
+    n_documents: int = 1_000_000, n_tags: int = 100_000, seed: int = 0, *, counted: bool = True
+) -> PlantedCorpus:
+    """Bookmarked pages as a tagging site collects them: many users, a long tail of tags, more tags than good words."""
+    check("n_tags", n_tags, 2, 2**30, whole=True)
+    return PlantedCorpus(
+        n_documents,
+        n_topics=max(2, n_tags // 200),
+        n_words=50_000 + n_tags,
+        n_tags=n_tags,
+        words_per_document=60,
+        tags_per_document=6,
+        polysemy=0.2,
+        noise=0.4,
+        mixing=0.5,
+        n_users=200_000,
+        seed=seed,
+        counted=counted,
+    )

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from tagcore.corpus import Names
 from tagcore.kernels.synthetic import ANY_TAG, ANY_WORD, FIRST_TOPIC, FOCUS, TOPICS
 
+FEWEST_WORDS = 8  # about one tag; where its own are fewer it borrows from others of its topic
 FLAT = 1.5  # of the Zipf-Mandelbrot law 1 / (rank + FLAT): no single word or tag rules its topic
 _SYLLABLES = [c + v for c in "bdfgklmnprstv" for v in "aiou"]  # without e: no English stop word among the words
 
@@ -44,19 +45,16 @@ class Plan:
         by_rank = np.arange(self.slot_tags.size) - slots[self.slot_topics]
         any_tag = _first_seen(self.slot_tags[np.argsort(by_rank, kind="stable")])
         any_word = _first_seen(np.concatenate([np.arange(self.n_common), _round_robin(self.topic_words)]))
-        zipf = [
-            any_word,
-            any_tag,
-            *self.topic_words,
-            *(np.arange(a, b) for a, b in pairwise(slots)),
-            *np.split(self.slot_words, self.slot_starts[1:-1]),
-        ]
-        topics = np.arange(self.n_topics)
-        ids = [topics, *zipf]
-        weights = [1.0 / (topics + 4.0), *(1.0 / (np.arange(row.size) + 1.0 + FLAT) for row in zipf)]
-        cumulative = [np.cumsum(w) for w in weights]
-        starts = np.concatenate([[0], np.cumsum([row.size for row in ids])])
-        return starts, np.concatenate(ids).astype(np.int32), np.concatenate([c / c[-1] for c in cumulative])
+        topics, n_slots = np.arange(self.n_topics), self.slot_tags.size
+        ids = [topics, any_word, any_tag, *self.topic_words, np.arange(n_slots), self.slot_words]
+        sizes = [row.size for row in ids[: FIRST_TOPIC + self.n_topics]]
+        starts = np.concatenate([[0], np.cumsum([*sizes, *np.diff(slots), *np.diff(self.slot_starts)])])
+        zipf = np.cumsum(1.0 / (np.arange(np.diff(starts).max()) + 1.0 + FLAT))  # of all rows but the first
+        row = np.repeat(np.arange(starts.size - 1), np.diff(starts))
+        cumulative = zipf[np.arange(starts[-1]) - starts[row]] / zipf[np.diff(starts)[row] - 1]
+        popularity = np.cumsum(1.0 / (topics + 4.0))
+        cumulative[: self.n_topics] = popularity / popularity[-1]
+        return starts, np.concatenate(ids).astype(np.int32), cumulative
 
     @cached_property
     def truth(self) -> "Truth":
@@ -143,6 +141,14 @@ def invented(n_topics: int, n_words: int, n_tags: int, polysemy: float, seed: in
     host_tags = hosts + n_topics * rng.integers(0, (n_tags - hosts + n_topics - 1) // n_topics)
     slots = np.concatenate([slots, slot_of_tag[host_tags]])
     places = np.concatenate([places, 0.5 + rng.random(guests.size) * (n_topical // n_tags)])
+    words = np.concatenate([words, guests])
+    if n_topical < FEWEST_WORDS * n_tags:
+        borrowers, borrowed = _borrow(n_topics, n_topical, n_tags, rng)
+        slots = np.concatenate([slots, slot_of_tag[borrowers]])
+        places = np.concatenate([places, np.full(borrowers.size, np.inf)])
+        words = np.concatenate([words, borrowed])
+        once = np.sort(np.unique(slots * n_topical + words, return_index=True)[1])
+        slots, places, words = slots[once], places[once], words[once]
     order = np.lexsort((places, slots))
 
     names = pseudo_words(n_words)
@@ -150,12 +156,21 @@ def invented(n_topics: int, n_words: int, n_tags: int, polysemy: float, seed: in
         slot_topics=tags % n_topics,
         slot_tags=tags,
         slot_starts=np.searchsorted(slots[order], np.arange(n_tags + 1)),
-        slot_words=n_common + np.concatenate([words, guests])[order],
+        slot_words=n_common + words[order],
         n_common=n_common,
         word_names=names,
         tag_names=[names[n_common + t] for t in range(n_tags)],
         topic_names=[names[n_common + k] for k in range(n_topics)],
     )
+
+
+def _borrow(n_topics: int, n_words: int, n_tags: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """(tags, words): for every tag short of words, others of its topic; word w is about tag w mod n_tags."""
+    own = (n_words - np.arange(n_tags) + n_tags - 1) // n_tags
+    tags = np.repeat(np.arange(n_tags), np.maximum(FEWEST_WORDS - own, 0))
+    topics = tags % n_topics
+    lenders = topics + n_topics * rng.integers(0, (n_tags - topics + n_topics - 1) // n_topics)
+    return tags, lenders + n_tags * rng.integers(0, own[lenders])
 
 
 def pseudo_words(n: int) -> list[str]:

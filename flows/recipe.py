@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 PRESETS = Path(__file__).parent / "presets"
 
@@ -38,6 +38,7 @@ class SplitSettings(Part):
     kind: Literal["auto", "official", "drawn"] = "auto"
     test: float = Field(0.2, gt=0, lt=1)
     seed: int = 0
+    validation: float = Field(0.0, ge=0, lt=1, description="measure on this share of the training documents instead")
 
 
 class Features(Part):
@@ -75,7 +76,7 @@ class Model(Part):
 
 class Measures(Part):
     ks: list[int] = [1, 3, 5, 10]
-    primary: str = "nDCG@5"
+    primary: str = Field("nDCG@5", validate_default=True)
 
     @field_validator("ks")
     @classmethod
@@ -83,6 +84,20 @@ class Measures(Part):
         if not ks or min(ks) < 1:
             raise ValueError("expected one or more numbers of tags, each at least 1")
         return sorted(set(ks))
+
+    @field_validator("primary")
+    @classmethod
+    def _measured(cls, primary: str, known: ValidationInfo) -> str:
+        measured = [f"{name}@{k}" for name in ("P", "R", "nDCG", "acc") for k in known.data.get("ks", ())]
+        if measured and primary not in (*measured, "AUC (row)"):
+            raise ValueError(f"expected one of {', '.join(measured)}, AUC (row)")
+        return primary
+
+
+class Tuning(Part):
+    """Every model's grid is searched on validation documents; only its best point is measured on the test."""
+
+    validation: float = Field(0.2, gt=0, lt=1, description="share of the training documents")
 
 
 class Promotion(Part):
@@ -95,14 +110,36 @@ class Promotion(Part):
 class Recipe(Part):
     name: str = Field("recipe", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
     about: str = ""
-    seeds: list[int] = [0]
+    seeds: list[int] = Field([0], min_length=1)
     data: Data = Data()
     split: SplitSettings = SplitSettings()
     features: Features = Features()
     models: list[Model] = Field(min_length=1)
     measures: Measures = Measures()
     promotion: Promotion = Promotion()
+    tuning: Tuning | None = None
     grid: dict[str, list[Any]] = Field(default_factory=dict, description='settings such as "features.stem" to vary')
+
+    @field_validator("seeds")
+    @classmethod
+    def _different(cls, seeds: list[int]) -> list[int]:
+        return list(dict.fromkeys(seeds))
+
+    @field_validator("models")
+    @classmethod
+    def _told_apart(cls, models: list[Model]) -> list[Model]:
+        labels = [model.label for spec in models for model in spec.expand()]
+        if twice := [label for label in labels if labels.count(label) > 1]:
+            raise ValueError(f"two models are called {twice[0]!r}, expected different classes or parameters")
+        return models
+
+    @field_validator("grid")
+    @classmethod
+    def _of_a_group(cls, grid: dict[str, list[Any]]) -> dict[str, list[Any]]:
+        for path in grid:
+            if not path.startswith(("data.", "split.", "features.")):
+                raise ValueError(f"{path!r} cannot be varied, expected settings of data, split or features")
+        return grid
 
     def expand(self) -> Iterator["Recipe"]:
         """One recipe for every point of the grid; models expand within each."""

@@ -7,7 +7,9 @@ from prefect.states import State
 
 from flows.recipe import Recipe
 from tagcore.files import require_writable
+from tagcore.readers import recognise
 from tasks.evaluate import evaluate as evaluate_task
+from tasks.evaluate import summary_value
 from tasks.features import features as features_task
 from tasks.ingest import ingest as ingest_task
 from tasks.places import registered_name, registry_of
@@ -29,7 +31,8 @@ def ingest(recipe: Recipe) -> Path:
 @flow(name="features")
 def features(recipe: Recipe, corpus: Path) -> Path:
     """Vocabulary and word weights, learnt from the training documents alone."""
-    settings, split = recipe.features.model_dump(), recipe.split.model_dump()
+    card = None if recipe.data.source == "demo" else recognise(recipe.data.source)
+    settings, split = recipe.features.model_dump() | (card.features if card else {}), recipe.split.model_dump()
     return made(features_task(corpus, settings, split, load_settings().data, return_state=True))
 
 
@@ -63,12 +66,28 @@ def register(recipe: Recipe, corpus: Path, features: Path, measured: list[Measur
 
 def measured_models(recipe: Recipe) -> tuple[Path, Path, list[Measured]]:
     """From the source to measured models, for every seed of the recipe: what nightly and experiment share."""
+    if recipe.tuning:
+        return measured_models(tuned(recipe))
     corpus = ingest(recipe)
     rows = features(recipe, corpus)
     found = []
     for seed in recipe.seeds:
         found += evaluate(recipe, rows, train(recipe, rows, seed), seed)
     return corpus, rows, found
+
+
+def tuned(recipe: Recipe) -> Recipe:
+    """The recipe with the point of every model's grid that is best on validation documents."""
+    assert recipe.tuning is not None
+    split = recipe.split.model_copy(update={"validation": recipe.tuning.validation})
+    searched = [m.model_copy(update={"calibrate": None}) for m in recipe.models if len(list(m.expand())) > 1]
+    chosen: dict[str, float] = {}
+    if searched:
+        update = {"split": split, "models": searched, "tuning": None, "seeds": recipe.seeds[:1]}
+        _, _, measured = measured_models(recipe.model_copy(update=update))
+        chosen = {m.label: summary_value(m.evaluation, recipe.measures.primary) for m in measured}
+    best = [max(m.expand(), key=lambda point: chosen.get(point.label, 0.0)) for m in recipe.models]
+    return recipe.model_copy(update={"models": best, "tuning": None})
 
 
 def made(state: State) -> Path:

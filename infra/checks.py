@@ -19,7 +19,7 @@ TRAPS = {"fastapi": (0, 151), "sqlalchemy": (2, 1)}  # prefect 3.8 breaks, silen
 @dataclass(frozen=True)
 class Check:
     name: str
-    state: Literal["ok", "note", "bad"]
+    state: Literal["ok", "bad"]
     found: str
 
 
@@ -58,7 +58,9 @@ def _services(home: Path | None) -> list[tuple[str, Callable[[], str]]]:
         return load_settings(home=home)
 
     def configuration() -> str:
-        file = Path(os.environ.get("TAGFLOW_CONFIG", "tagflow.toml"))
+        from tasks.settings import config_file
+
+        file = config_file()
         read = f"{file}" if file.is_file() else f"no {file}"
         return f"{read}; home {settings().state}, prefect {settings().prefect}, registry {settings().tracking_uri}"
 
@@ -70,6 +72,8 @@ def _services(home: Path | None) -> list[tuple[str, Callable[[], str]]]:
         return f"writable, {free:.1f} GiB free"
 
     def prefect() -> str:
+        if settings().prefect != "server":
+            return settings().prefect
         from infra.stack.prefect import server_status
 
         server = server_status(settings().state)

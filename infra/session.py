@@ -24,6 +24,18 @@ def prepare(home: Path | None, say: Callable[[str], None]) -> "Settings":
         say("starting Prefect's API inside this process (about half a minute)")
         connect(None, settings.state)
     else:
+        _require_answer(settings.prefect)
         os.environ["PREFECT_API_URL"] = settings.prefect
         os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
     return settings
+
+
+def _require_answer(api: str) -> None:
+    import httpx
+
+    from infra.stack.prefect import PrefectServerError
+
+    try:
+        httpx.get(f"{api.rstrip('/')}/health", timeout=5)
+    except (httpx.TransportError, httpx.InvalidURL) as error:
+        raise PrefectServerError(f"Prefect's API at {api}: cannot be reached ({error})") from error

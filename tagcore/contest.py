@@ -14,11 +14,17 @@ from tagcore.store import Dataset
 from tagcore.tagger import Tagger
 
 
-def held_out_values(tagger: Tagger, corpus: Dataset, features: Dataset, measure: str) -> np.ndarray:
-    """One value of the measure per held-out document, in the order of the features' test rows."""
+def at_k(measure: str) -> tuple[str, int]:
+    """The measure's name and its k; ValueError for one that models cannot be compared by."""
     name, _, k = measure.partition("@")
     if name not in ("P", "R", "nDCG", "acc") or not k.isdigit() or int(k) < 1:
         raise ValueError(f"models are compared by P@k, R@k, nDCG@k or acc@k, not by {measure!r}")
+    return name, int(k)
+
+
+def held_out_values(tagger: Tagger, corpus: Dataset, features: Dataset, measure: str) -> np.ndarray:
+    """One value of the measure per held-out document, in the order of the features' test rows."""
+    name, k = at_k(measure)
     tags = Names(features.names("tags"))
     ids = np.array([tags.id(tag) for tag in tagger.tag_names])  # tags that are new here stand after all others
     columns = _columns(tagger, corpus)
@@ -31,12 +37,12 @@ def held_out_values(tagger: Tagger, corpus: Dataset, features: Dataset, measure:
             words = tagger.vectoriser.transform_counts(piece.bags[rows] @ columns)
         else:
             words = tagger.vectoriser.transform(piece.texts.take(rows))
-        top, _ = tagger.top_k(words, int(k))
+        top, _ = tagger.top_k(words, k)
         truth = piece.tags[rows]
         truth.resize(rows.size, len(tags))
-        hits = mark_hits(truth, ids[top]).padded(int(k))
+        hits = mark_hits(truth, ids[top]).padded(k)
         by_name = {"P": hits.precision, "R": hits.recall, "nDCG": hits.ndcg, "acc": hits.accuracy}
-        values.append(by_name[name](int(k)))
+        values.append(by_name[name](k))
     return np.concatenate(values)
 
 

@@ -75,7 +75,7 @@ class CorpusPieces:
     def _sides(self, documents: pa.Table, tags: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
         # a published split is kept whole; elsewhere an untagged document is one that nobody has tagged yet
         used = np.ones(documents.num_rows, bool) if self.split.kind == "official" else np.diff(tags.indptr) > 0
-        return self.split.held_out(documents), used
+        return self.split.held_out(documents), used & ~self.split.left_out(documents)
 
 
 def document_texts(documents: pa.Table) -> pa.Array:
@@ -126,6 +126,14 @@ def load_rows(features: Dataset, side: str) -> tuple[sp.csr_matrix, sp.csr_matri
     n_words = len(Vectoriser.load(features.folder / VECTORISER).idf_)
     X = csr_from_lists(table["words"], table["values"], n_words)
     return X, csr_from_lists(table["tags"], table["counts"], features.counts["tags"])
+
+
+def tag_frequencies(features: Dataset, side: str) -> np.ndarray:
+    """How many documents of one side carry each tag, without reading their words."""
+    counts = np.zeros(features.counts["tags"], np.int64)
+    for block in features.blocks(side, ["tags"]):
+        counts += np.bincount(pc.list_flatten(block["tags"]).to_numpy(), minlength=counts.size)
+    return counts
 
 
 def _learnt(piece: Piece) -> np.ndarray:

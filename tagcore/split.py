@@ -16,18 +16,34 @@ from tagcore.kernels.hashing import hash_rows
 
 @dataclass(frozen=True)
 class Split:
-    """`official` takes the source's own split, `drawn` holds out a share of ids."""
+    """`official` takes the source's own split, `drawn` holds out a share of ids.
+
+    With `validation`, the documents to measure on are that share of those to learn from, and the test documents are
+    left out altogether: what is chosen this way has never seen them.
+    """
 
     kind: Literal["official", "drawn"] = "drawn"
     test: float = 0.2
     seed: int = 0
+    validation: float = 0.0
 
     def __post_init__(self) -> None:
         if not 0 < self.test < 1:
             raise ValueError(f"test must be a share between 0 and 1, got {self.test}")
+        if not 0 <= self.validation < 1:
+            raise ValueError(f"validation must be a share from 0 to below 1, got {self.validation}")
 
     def held_out(self, documents: pa.Table) -> np.ndarray:
-        """True for the documents to measure on, False for those to learn from."""
+        """True for the documents to measure on, False for those to learn from and those left out."""
+        if self.validation:
+            return (shares(documents["id"], self.seed + 1) < self.validation) & ~self.left_out(documents)
+        return self._tested(documents)
+
+    def left_out(self, documents: pa.Table) -> np.ndarray:
+        """True for the documents on neither side."""
+        return self._tested(documents) if self.validation else np.zeros(documents.num_rows, bool)
+
+    def _tested(self, documents: pa.Table) -> np.ndarray:
         if self.kind == "official":
             given = documents["split"]
             if (missing := pc.index(pc.is_null(given), True).as_py()) >= 0:

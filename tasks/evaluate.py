@@ -3,23 +3,21 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from prefect import task
 
 from tagcore import load_model
-from tagcore.features import load_rows
+from tagcore.features import load_rows, tag_frequencies
+from tagcore.metrics import Evaluation
 from tagcore.metrics import evaluate as measure
 from tagcore.store import Dataset, writing
 from tasks.progress import Step
 from tasks.steps import Plan, key_of, produce, transient
 
-VERSION = 1
-
 
 @task(name="evaluate", task_run_name="evaluate {title}", retries=1, retry_delay_seconds=2, retry_condition_fn=transient)
 def evaluate(model: Path, features: Path, measures: dict[str, Any], title: str, store: Path) -> Path:
     """`measures` is the recipe's: ks. Intervals are drawn with one fixed seed, so that they can be compared."""
-    parameters = {"version": VERSION, "ks": measures["ks"]}
+    parameters = {"ks": measures["ks"]}
     inputs = {"model": key_of(model, "model"), "features": key_of(features, "features")}
     plan = Plan(store, "evaluation", parameters, inputs)
 
@@ -27,18 +25,23 @@ def evaluate(model: Path, features: Path, measures: dict[str, Any], title: str, 
         data = Dataset.open(features, "features", verify=False)
         tagger = load_model(model)
         X, Y = load_rows(data, "test")
-        _, learnt = load_rows(data, "train")
-        train_counts = np.bincount(learnt.indices, minlength=learnt.shape[1])
+        measure(tagger, X[:8], Y[:8])  # compiles the kernels, this once
+        step.begin()
         found = measure(
             tagger,
             X,
             Y,
             ks=tuple(measures["ks"]),
             tag_names=tagger.tag_names,
-            train_counts=train_counts,
+            train_counts=tag_frequencies(data, "train"),
+            train_documents=data.counts["train"],
             progress=step,
         )
         with writing(folder, "evaluation", **plan.manifest) as writer:
             found.save(writer.folder)
 
     return produce(plan, f"measure {title}", make)
+
+
+def summary_value(evaluation: Path, measure: str) -> float:
+    return Evaluation.load(evaluation).summary[measure].value

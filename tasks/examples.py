@@ -27,9 +27,9 @@ class Example:
 def suggest(corpus: Path, features: Path, uri: str, registry: Registry, n: int = 3, k: int = 5) -> list[Example]:
     """The model in service, fetched from the registry, on a few documents."""
     tagger = load_model(registry.fetch(uri))
-    texts, given = zip(*sample_texts(corpus, features, n), strict=True)
-    found = tagger.suggest(texts, k)
-    return [Example(t, [(s.tag, s.score) for s in f], g) for t, f, g in zip(texts, found, given, strict=True)]
+    samples = sample_texts(corpus, features, n)
+    found = tagger.suggest([text for text, _ in samples], k)
+    return [Example(t, [(s.tag, s.score) for s in f], g) for (t, g), f in zip(samples, found, strict=True)]
 
 
 def sample_texts(corpus: Path, features: Path, n: int) -> list[tuple[str, list[str]]]:
@@ -49,7 +49,7 @@ def sample_texts(corpus: Path, features: Path, n: int) -> list[tuple[str, list[s
                     found.append((text, [tag_names[t] for t in piece.tags[row].indices]))
         if len(untagged) >= n:
             break
-    return (untagged + held_out)[:n]
+    return (untagged + held_out)[:n] or [("", [])]  # not one document has a word
 
 
 def _text(piece: Piece, row: int, word_names: list[str]) -> str:

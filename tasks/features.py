@@ -13,8 +13,6 @@ from tagcore.text import Vectoriser
 from tasks.progress import Step
 from tasks.steps import Plan, key_of, produce, transient
 
-VERSION = 1
-
 
 @task(name="features", retries=2, retry_delay_seconds=2, retry_condition_fn=transient)
 def features(corpus: Path, settings: dict[str, Any], split: dict[str, Any], store: Path) -> Path:
@@ -22,8 +20,8 @@ def features(corpus: Path, settings: dict[str, Any], split: dict[str, Any], stor
     kind = split["kind"]
     if kind == "auto":
         kind = "official" if _has_official_split(corpus) else "drawn"
-    chosen = Split(kind, split["test"], split["seed"])
-    parameters = {"version": VERSION, "vectoriser": settings, "split": vars(chosen)}
+    chosen = Split(kind, split["test"], split["seed"], split["validation"])
+    parameters = {"vectoriser": settings, "split": vars(chosen)}
     plan = Plan(store, "features", parameters, {"corpus": key_of(corpus, "corpus")})
 
     def make(folder: Path, step: Step) -> None:

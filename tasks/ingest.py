@@ -6,14 +6,14 @@ from typing import Any
 from prefect import task
 
 from tagcore.corpus import DocumentSource, append_block, append_names
-from tagcore.readers import open_source, source_fingerprint
+from tagcore.readers import Source, open_source, source_fingerprint
 from tagcore.store import writing
 from tagcore.synthetic import demo_corpus
 from tasks.progress import Step
 from tasks.steps import Plan, produce, transient
 
 ROWS_PER_GROUP = 8192
-VERSION = 1  # to be raised when the same input is read differently
+REJECTED = "rejected.jsonl"
 
 
 @task(
@@ -22,9 +22,11 @@ VERSION = 1  # to be raised when the same input is read differently
 def ingest(data: dict[str, Any], store: Path) -> Path:
     """`data` is the recipe's: source, documents (of the demo), options, skip_bad_rows."""
     demo = data["source"] == "demo"
-    fingerprint = demo_corpus(data["documents"]).fingerprint() if demo else source_fingerprint(Path(data["source"]))
+    if demo:
+        fingerprint = demo_corpus(data["documents"]).fingerprint()
+    else:
+        fingerprint = source_fingerprint(Path(data["source"]), **data["options"])
     parameters = {
-        "version": VERSION,
         "rows_per_group": ROWS_PER_GROUP,
         "options": data["options"],
         "skip_bad_rows": data["skip_bad_rows"],
@@ -37,7 +39,7 @@ def ingest(data: dict[str, Any], store: Path) -> Path:
             if demo:
                 source = demo_corpus(data["documents"])
             else:
-                rejects = writer.folder / "rejected.jsonl" if data["skip_bad_rows"] else None
+                rejects = writer.folder / REJECTED if data["skip_bad_rows"] else None
                 source = open_source(Path(data["source"]), skip_bad_rows=rejects, **data["options"])
             total = data["documents"] if demo else 0
             for block in source.blocks(ROWS_PER_GROUP):
@@ -46,5 +48,7 @@ def ingest(data: dict[str, Any], store: Path) -> Path:
             if not writer.counts.get("documents"):
                 raise ValueError(f"{data['source']}: no documents")
             append_names(writer, source.tags, source.words)
+            if isinstance(source, Source) and source.rejected:
+                step.remark = f"{source.rejected:,} bad rows left out, see {folder / REJECTED}"
 
     return produce(plan, f"read {Path(data['source']).name}", make)

@@ -38,7 +38,7 @@ Features `{made["features"][:16]}`, model `{made["model"][:16]}`.
 
 ## Its limits
 
-Tags it never saw in training are never suggested. A text without any known word gets the model's fallback, which for
+Tags it never saw in training come after all others. A text without any known word gets the model's fallback, which for
 most models is the most popular tags. Quality per tag is in `per_tag.parquet` of the run.
 """
 

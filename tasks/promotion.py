@@ -11,7 +11,7 @@ from tagcore.contest import held_out_values
 from tagcore.metrics import Evaluation, paired_difference
 from tagcore.store import Dataset
 from tasks.progress import Step
-from tasks.registry import CHALLENGER, CHAMPION, MODEL_KEY, Registry, by_alias
+from tasks.registry import CHALLENGER, CHAMPION, MODEL_KEY, Registry, RegistryBusy, by_alias
 from tasks.steps import transient
 
 
@@ -64,10 +64,13 @@ def promote(
             decision = Decision(name, version, before, False, "it is the same model", measure)
         else:
             ours = Evaluation.load(evaluation).per_document[measure].to_numpy()
-            tagger = load_model(registry.fetch(f"models:/{name}@{CHAMPION}"))
+            tagger = load_model(registry.fetch(f"models:/{name}/{before}"))
             data = (Dataset.open(corpus, "corpus", verify=False), Dataset.open(features, "features", verify=False))
             theirs = held_out_values(tagger, *data, measure)
             decision = decide(name, version, before, ours, theirs, measure, level, margin)
+        now = by_alias(client, name, CHAMPION)
+        if before != (None if now is None else str(now.version)):
+            raise RegistryBusy(f"{name}: another run has moved {CHAMPION} meanwhile")  # to be compared with that one
         for key, value in asdict(decision).items():
             client.set_model_version_tag(name, version, f"promotion.{key}", str(value))
         if decision.promoted:
@@ -91,9 +94,9 @@ def decide(
     better = test.low > margin
     gain = f"{measure} {test.difference:+.4f} ({test.low:+.4f} to {test.high:+.4f}) on {test.n:,} documents"
     reason = (
-        f"better beyond the {level:.0%} interval: {gain}"
+        f"better beyond the {level:.1%} interval: {gain}"
         if better
-        else f"not better beyond the {level:.0%} interval: {gain}"
+        else f"not better beyond the {level:.1%} interval: {gain}"
     )
     return Decision(
         name, challenger, champion, better, reason, measure, test.difference, test.low, test.high, test.p_value, test.n

@@ -1,8 +1,11 @@
 """The MLflow registry: where models are kept with their proofs, fetched from, and put into service."""
 
+import fcntl
 import importlib.metadata
 import json
 import logging
+import os
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +18,7 @@ from mlflow.exceptions import MlflowException
 from mlflow.models import ModelSignature
 from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
 from mlflow.types.schema import Array
+from sqlalchemy.exc import SQLAlchemyError
 
 import tagcore
 
@@ -35,6 +39,10 @@ class RegistryError(ValueError):
     """The registry cannot be reached, or does not hold what was asked for."""
 
 
+class RegistryBusy(RegistryError, OSError):
+    """The registry did not answer this once: trying again may help."""
+
+
 @dataclass(frozen=True)
 class Registry:
     """A tracking and registry address, and the folder that holds artifacts where the address is a database."""
@@ -50,9 +58,12 @@ class Registry:
         mlflow.set_tracking_uri(self.uri)
         mlflow.set_registry_uri(self.uri)
         try:
+            make_database(self.uri)
             yield mlflow.MlflowClient()
-        except MlflowException as error:
-            raise RegistryError(f"registry {self.uri}: {error.message}") from error
+        except (MlflowException, SQLAlchemyError) as error:
+            busy = isinstance(error, MlflowException) and error.error_code == "TEMPORARILY_UNAVAILABLE"
+            what = str(error).partition("\n")[0]  # the statement that failed follows
+            raise (RegistryBusy if busy else RegistryError)(f"registry {self.uri}: {what}") from error
 
     def experiment(self, client: mlflow.MlflowClient, name: str) -> str:
         found = client.get_experiment_by_name(name)
@@ -81,6 +92,22 @@ def reach(registry: Registry) -> None:
             client.search_experiments(max_results=1)
 
 
+def make_database(uri: str) -> None:
+    """An sqlite database that does not stand yet, by one run and by one rename.
+
+    MLflow makes it table by table without a lock: two first runs at once, or one killed, would leave a ruin.
+    """
+    path = Path(uri.removeprefix("sqlite:///"))
+    if not uri.startswith("sqlite:///") or path.exists():
+        return
+    with open(path.with_name(f".{path.name}.lock"), "a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not path.exists():
+            filling = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}")
+            mlflow.MlflowClient(f"sqlite:///{filling}").search_experiments(max_results=1)
+            os.rename(filling, path)
+
+
 def tagger_folder(model: Path) -> Path:
     """The tagger inside a downloaded MLflow model; its stored path may not lead out of it."""
     flavour = mlflow.models.Model.load(str(model)).flavors.get("python_function", {})
@@ -94,10 +121,9 @@ def tagger_folder(model: Path) -> Path:
 
 
 def by_alias(client: mlflow.MlflowClient, name: str, alias: str) -> ModelVersion | None:
-    try:
-        return client.get_model_version_by_alias(name, alias)
-    except MlflowException:
-        return None
+    """None only where nothing bears the alias; a registry that fails raises, lest a champion be taken for missing."""
+    version = client.get_registered_model(name).aliases.get(alias)
+    return None if version is None else client.get_model_version(name, version)
 
 
 def registered(client: mlflow.MlflowClient, name: str, evaluation_key: str) -> ModelVersion | None:

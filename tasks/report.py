@@ -44,12 +44,12 @@ class Report:
     folder: str
     key: str
 
-    def markdown(self) -> str:
+    def markdown(self, level: str = "#") -> str:
         head = ["model", *self.columns, f"{self.primary} to best", "train s"]
         lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
         lines += ["| " + " | ".join(cells) + " |" for cells in self.cells()]
         about = f"{self.documents:,} held-out documents; 95 % intervals over documents; best first by {self.primary}."
-        return f"# {self.title}\n\n{about}\n\n" + "\n".join(lines) + "\n"
+        return f"{level} {self.title}\n\n{about}\n\n" + "\n".join(lines) + "\n"
 
     def cells(self) -> list[list[str]]:
         return [

@@ -1,23 +1,25 @@
 """Settings from one TOML file (`tagflow.toml` here, or where TAGFLOW_CONFIG says) and TAGFLOW_... variables."""
 
 import os
+import tomllib
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 
 class Settings(BaseSettings):
     """With nothing set everything is embedded: one state folder, sqlite, this process."""
 
-    model_config = SettingsConfigDict(env_prefix="TAGFLOW_", extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(env_prefix="TAGFLOW_", extra="forbid", frozen=True)
 
     home: Path = Path(".tagflow")  # all state: data sets, models, registry, Prefect's database
-    prefect: Literal["server", "ephemeral"] | str = "server"  # a small server kept between runs, or an API's address
+    # a small server kept between runs, Prefect's own for each run, or an API's address
+    prefect: str = Field("server", pattern=r"^(server|ephemeral|https?://\S+)$")
     mlflow: str | None = None  # tracking and registry address; none is sqlite in the state folder
-    threads: int = os.cpu_count() or 1
+    threads: int = Field(os.cpu_count() or 1, ge=1)
 
     @classmethod
     def settings_customise_sources(
@@ -28,8 +30,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        file = Path(os.environ.get("TAGFLOW_CONFIG", "tagflow.toml"))
-        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, file)
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, config_file())
 
     @cached_property
     def state(self) -> Path:
@@ -48,10 +49,18 @@ class Settings(BaseSettings):
         return self.state / "mlartifacts"
 
 
+def config_file() -> Path:
+    return Path(os.environ.get("TAGFLOW_CONFIG", "tagflow.toml"))
+
+
 def load_settings(**given: Any) -> Settings:
     """The settings, or a ValueError that names the one that is wrong."""
+    if "TAGFLOW_CONFIG" in os.environ and not config_file().is_file():
+        raise ValueError(f"TAGFLOW_CONFIG={config_file()}: no such file")
     try:
         return Settings(**{k: v for k, v in given.items() if v is not None})
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{config_file()}: not readable as TOML ({error})") from error
     except ValidationError as error:
         first = error.errors()[0]
         raise ValueError(f"setting {'.'.join(map(str, first['loc']))}={first['input']!r}: {first['msg']}") from error

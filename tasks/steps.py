@@ -1,5 +1,6 @@
 """A step whose output already stands is not run again: the one cache, by content, shared by every flow."""
 
+import hashlib
 import json
 import os
 import platform
@@ -9,11 +10,13 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from prefect.states import Completed, State
 
+import tagcore
 from tagcore.files import write_text
 from tagcore.store import content_key, read_manifest, stands
 from tasks.progress import Step
@@ -32,7 +35,7 @@ class Plan:
 
     @property
     def key(self) -> str:
-        return content_key(self.kind, self.parameters, self.inputs)
+        return content_key(self.kind, **self.manifest)
 
     @property
     def folder(self) -> Path:
@@ -40,27 +43,40 @@ class Plan:
 
     @property
     def manifest(self) -> dict[str, Any]:
-        return {"parameters": self.parameters, "inputs": self.inputs}
+        return {"parameters": self.parameters, "inputs": {**self.inputs, "code": code_hash()}}
+
+
+@cache
+def code_hash() -> str:
+    """The arithmetic is an input too: a result of other code is another result."""
+    root = Path(tagcore.__file__).parent
+    sources = sorted(p for p in root.rglob("*") if p.suffix in (".py", ".toml"))
+    return hashlib.sha256(
+        b"".join(p.relative_to(root).as_posix().encode() + p.read_bytes() for p in sources)
+    ).hexdigest()
 
 
 def produce(plan: Plan, title: str, make: Callable[[Path, Step], None]) -> Any:
     """Runs `make(folder, progress)` unless its result stands. The state returned hands the folder to the flow."""
     step = Step(title)
-    if stands(plan.folder, plan.key, plan.kind):
-        step.tell("stands")
-        return Completed(name="Cached", message=f"{title}: already made", data=plan.folder)
-    if plan.folder.exists():  # damaged: kept aside for whoever wants to look, and made anew
+    if plan.folder.exists():  # asked first: what another run makes from here on is not damaged
+        if stands(plan.folder, plan.key, plan.kind):
+            step.remark = record_of(plan.folder).get("remark", "")
+            step.tell("stands")
+            return Completed(name="Cached", message=f"{title}: already made", data=plan.folder)
+        # damaged: kept aside for whoever wants to look, and made anew
         os.rename(plan.folder, plan.folder.with_name(f"damaged-{plan.folder.name}-{uuid.uuid4().hex[:8]}"))
     step.tell("start")
-    started = time.perf_counter()
+    step.begin()
     try:
         make(plan.folder, step)
     except OSError:
         if not stands(plan.folder, plan.key, plan.kind):  # else another run made the same thing meanwhile
             raise
-    seconds = time.perf_counter() - started
+    seconds = time.perf_counter() - step.begun
     record = {
         "title": title,
+        "remark": step.remark,
         "seconds": round(seconds, 3),
         "process_peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "cpus": os.cpu_count(),

@@ -129,7 +129,13 @@ def _log_numbers(client: mlflow.MlflowClient, run: str, made: dict[str, Any], ev
 
 def _log_files(folder: Path, evaluation: Evaluation) -> None:
     mlflow.log_table(evaluation.per_tag.to_pandas(), "per_tag.json")
-    for name in ("evaluation.json", "per_tag.parquet", "per_document.parquet"):
+    for name in (
+        "evaluation.json",
+        "per_tag.parquet",
+        "per_document.parquet",
+        "breakdown.parquet",
+        "histogram.parquet",
+    ):
         mlflow.log_artifact(str(folder / name), "evaluation")
     from tasks.plots import draw_all  # matplotlib is slow to import, and a run that stands is not drawn again
 

@@ -6,15 +6,13 @@ from typing import Any
 from prefect import task
 
 from tagcore.features import VECTORISER, load_rows
-from tagcore.fitting import fit_calibrated, make_model
+from tagcore.fitting import fit_calibrated, make_model, warm_up
 from tagcore.shards import InProcess
 from tagcore.store import Dataset
 from tagcore.tagger import Tagger
 from tagcore.text import Vectoriser
 from tasks.progress import Step
 from tasks.steps import Plan, key_of, produce, transient
-
-VERSION = 1
 
 
 @task(
@@ -24,7 +22,6 @@ def train(features: Path, model: dict[str, Any], seed: int, threads: int, store:
     """`model` is the recipe's: class, params, calibrate. The number of threads does not change the result."""
     estimator = make_model(model["model"], model["params"], seed)
     parameters = {
-        "version": VERSION,
         "model": model["model"],
         "params": estimator.get_params(),
         "calibrate": model["calibrate"],
@@ -35,6 +32,8 @@ def train(features: Path, model: dict[str, Any], seed: int, threads: int, store:
     def make(folder: Path, step: Step) -> None:
         data = Dataset.open(features, "features", verify=False)
         X, Y = load_rows(data, "train")
+        warm_up(estimator, X, Y)
+        step.begin()
         calibrator = fit_calibrated(
             estimator, X, Y, model["calibrate"], seed=seed, executor=InProcess(threads), progress=step
         )

@@ -21,7 +21,7 @@ def doctor(
     if as_json:
         screen.result({"checks": [vars(c) for c in found]})
     else:
-        marks = {"ok": "✓", "note": "·", "bad": "✗"}
+        marks = {"ok": "✓", "bad": "✗"}
         for check in found:
             print(f"{marks[check.state]} {check.name}: {check.found}")
     if any(c.state == "bad" for c in found):

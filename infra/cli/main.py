@@ -1,11 +1,14 @@
 """The `tagflow` command."""
 
+import io
 import sys
 
 import typer
 
 from infra.cli import doctor, run, stack, tag
 from infra.stack.prefect import PrefectServerError
+
+INTERRUPTED = 130  # what typer makes of Ctrl-C
 
 app = typer.Typer(
     name="tagflow",
@@ -32,14 +35,18 @@ app.command()(stack.status)
 
 def main() -> None:
     """Runs the command; what a user can mend is told in one line, without a traceback."""
+    for stream in (sys.stdout, sys.stderr):  # a tag that the terminal's encoding lacks must not end a run
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except (ValueError, OSError, FloatingPointError, PrefectServerError) as error:
         print(f"tagflow: {error}", file=sys.stderr)
         sys.exit(1)
-    except KeyboardInterrupt:
-        print("tagflow: stopped; what is finished stands, the same command goes on from there", file=sys.stderr)
-        sys.exit(130)
+    except SystemExit as ended:
+        if ended.code == INTERRUPTED:
+            print("tagflow: stopped; what is finished stands, the same command goes on from there", file=sys.stderr)
+        raise
 
 
 if __name__ == "__main__":

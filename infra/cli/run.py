@@ -79,16 +79,31 @@ def train(
 
 def experiment(
     preset: Annotated[str, typer.Argument(help="A preset or a .toml file.")],
-    data: DataOption = None,
+    data: Annotated[
+        str | None, typer.Option("--data", "-d", help="A data set, or a folder of known sets: all of them.")
+    ] = None,
+    into: Annotated[Path | None, typer.Option(help="Also write the tables into this Markdown file.")] = None,
     set_: SetOption = None,
     skip_bad_rows: SkipOption = False,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """A recipe over its grid of models, seeds and settings: one MLflow run each, one table for each data set."""
+    from infra.cli.results import write_section
+
     screen = Screen(as_json)
     chosen = _recipe(preset, data, set_, skip_bad_rows)
-    _show_reports(screen, _in_session(screen, home, "flows.experiment", "experiment", chosen))
+    reports = _in_session(screen, home, "flows.experiment", "experiment", chosen)
+    if into is not None:
+        tables = "\n".join(report.markdown(level="###") for report in reports)
+        write_section(
+            into,
+            chosen.name,
+            f"Experiment: {chosen.name}",
+            f"{chosen.about}\n\n{tables}",
+            f"tagflow experiment {preset}",
+        )
+    _show_reports(screen, reports)
 
 
 def ingest(
@@ -115,10 +130,20 @@ def _recipe(name: str, data: str | None, settings: list[str] | None, skip: bool,
 
     overrides: dict[str, Any] = {**parse_pairs(settings), **(more or {})}
     if data is not None:
-        overrides["data.source"] = data
+        overrides |= _sources(data)
     if skip:
         overrides["data.skip_bad_rows"] = True
     return load_recipe(name, overrides)
+
+
+def _sources(data: str) -> dict[str, Any]:
+    """One source; or, of a folder that is none itself but holds known sets, all of them as a grid."""
+    from tagcore.readers.cards import data_sets, known_cards
+
+    folder = Path(data)
+    if folder.is_dir() and not any(card.find(folder) for card in known_cards()) and (known := data_sets(folder)):
+        return {"grid": {"data.source": known}}
+    return {"data.source": data}
 
 
 def _in_session(screen: Screen, home: Path | None, module: str, flow: str, recipe: "Recipe") -> Any:

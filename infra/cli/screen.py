@@ -69,14 +69,15 @@ class Screen:
         Console().print(table)
 
     def _on_step(self, step: "Step", event: str) -> None:
+        remark = f": {step.remark}" if step.remark else ""
         if event == "made":
             if "seconds" in step.known:
-                self.worked[step.title] = step.known["seconds"]
+                self.worked[step.title] = self.worked.get(step.title, 0.0) + step.known["seconds"]  # once a seed
             took = f" ({step.known['seconds']:.1f} s)" if "seconds" in step.known else ""
-            self._finish(step.title, f"✓ {step.title}{took}")
+            self._finish(step.title, f"✓ {step.title}{took}{remark}")
         elif event == "stands":
             self.stood += 1
-            self._finish(step.title, f"= {step.title}: stands already")
+            self._finish(step.title, f"= {step.title}: stands already{remark}")
         elif self._progress is not None:
             if step.title not in self._bars:
                 self._bars[step.title] = self._progress.add_task(step.title, total=step.total or None)

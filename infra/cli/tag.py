@@ -12,7 +12,7 @@ from infra.cli.screen import Screen
 if TYPE_CHECKING:
     from tagcore.tagger import Tagger
 
-LONGEST = 10_000_000  # characters of one document
+LONGEST = 10_000_000  # bytes of all texts together
 
 
 def tag(
@@ -81,7 +81,8 @@ def _texts(given: list[str] | None, file: Path | None, whole: bool) -> list[str]
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(f"{name}: not UTF-8 at byte {error.start}") from error
-    texts = [text] if whole else [line for line in text.splitlines() if line.strip()]
+    lines = text.split("\n")  # splitlines also cuts at form feeds and the like
+    texts = [text] if whole else [line for line in lines if line.strip()]
     if not texts or not text.strip():
         raise ValueError(f"{name}: holds no text")
     return texts

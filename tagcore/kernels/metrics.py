@@ -5,6 +5,7 @@ from numba import njit
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 HALF = np.uint64(32)
+RESAMPLES_TOGETHER, ROWS_TOGETHER = 8, 256
 
 
 @njit(cache=True, nogil=True)
@@ -44,31 +45,11 @@ def twice_above(positives, ordered):
 
 
 @njit(cache=True, nogil=True)
-def row_auc(indptr, indices, first_row, scores, ordered, auc):
-    """Fills auc[first_row:] from a block and its rows in ascending order; NaN where a row has but one kind of label.
-
-    Positives against all labels, less positives against themselves, which is P² / 2 whatever their order.
-    """
-    n_labels = scores.shape[1]
-    for i in range(scores.shape[0]):
-        start, stop = indptr[first_row + i], indptr[first_row + i + 1]
-        n_pos = stop - start
-        if n_pos == 0 or n_pos == n_labels:
-            auc[first_row + i] = np.nan
-            continue
-        positives = np.empty(n_pos, np.float64)
-        for e in range(n_pos):
-            positives[e] = scores[i, indices[start + e]]
-        positives.sort()
-        twice = twice_above(positives, ordered[i]) - n_pos * n_pos
-        auc[first_row + i] = twice / (2.0 * n_pos * (n_labels - n_pos))
-
-
-@njit(cache=True, nogil=True)
-def add_label_pairs(starts, positives, ordered, twice):
-    """Adds the pairs of a block to twice[c]: ordered[c] are its scores, positives[starts[c]:starts[c + 1]] all true."""
-    for c in range(ordered.shape[0]):
-        twice[c] += twice_above(positives[starts[c] : starts[c + 1]], ordered[c])
+def add_label_pairs(starts, positives, cell_starts, cells, twice):
+    """Adds to twice[c] the pairs of its positives with cells[cell_starts[c]:cell_starts[c + 1]]; both ascend."""
+    for c in range(twice.size):
+        of_label = positives[starts[c] : starts[c + 1]]
+        twice[c] += twice_above(of_label, cells[cell_starts[c] : cell_starts[c + 1]])
 
 
 @njit(cache=True, nogil=True)
@@ -83,19 +64,28 @@ def _mix(z):
 def resampled_sums(values, seed, sums):
     """Fills sums (resamples, m) with column sums of n rows of values (n, m) drawn with replacement.
 
-    Draw i of resample b is a hash of (seed, b, i): no state, the same on every machine.
+    Draw i of resample b is a hash of (seed, b, i): no state, the same on every machine. How often each row was drawn
+    comes first, so that rows are read in order, and a few at a time for several resamples.
     """
     n, m = values.shape
     size = np.uint64(n)
-    for b in range(sums.shape[0]):
-        key = _mix(_mix(np.uint64(seed)) + np.uint64(b + 1) * GOLDEN)
-        total = np.zeros(m, np.float64)
-        for i in range(n):
-            draw = _mix(key + np.uint64(i + 1) * GOLDEN)
-            row = np.int64(((draw >> HALF) * size) >> HALF)
-            for j in range(m):
-                total[j] += values[row, j]
-        sums[b] = total
+    times = np.empty((RESAMPLES_TOGETHER, n), np.int32)
+    for low in range(0, sums.shape[0], RESAMPLES_TOGETHER):
+        high = min(low + RESAMPLES_TOGETHER, sums.shape[0])
+        times[:] = 0
+        for b in range(low, high):
+            key = _mix(_mix(np.uint64(seed)) + np.uint64(b + 1) * GOLDEN)
+            for i in range(n):
+                draw = _mix(key + np.uint64(i + 1) * GOLDEN)
+                times[b - low, np.int64(((draw >> HALF) * size) >> HALF)] += 1
+        sums[low:high] = 0
+        for start in range(0, n, ROWS_TOGETHER):
+            for b in range(low, high):
+                for row in range(start, min(start + ROWS_TOGETHER, n)):
+                    drawn = times[b - low, row]
+                    if drawn:
+                        for j in range(m):
+                            sums[b, j] += drawn * values[row, j]
 
 
 @njit(cache=True, nogil=True)

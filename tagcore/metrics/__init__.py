@@ -1,18 +1,41 @@
-"""Measures of tagging on sparse truth: ranking, AUC, classification, calibration, intervals and paired tests."""
+"""Measures of tagging on sparse truth, and of ratings; intervals and paired tests."""
 
+from tagcore.metrics.agreement import kendall_at, kendall_union_at
 from tagcore.metrics.auc import AUC, roc_auc
+from tagcore.metrics.breakdown import breakdown_table, frequency_groups
 from tagcore.metrics.calibration import expected_calibration_error, reliability_curve
-from tagcore.metrics.classification import LabelCounts, Quality, label_counts, per_tag_table
-from tagcore.metrics.evaluate import Counts, Evaluation, evaluate
+from tagcore.metrics.classification import (
+    LabelCounts,
+    Quality,
+    hamming_loss,
+    label_counts,
+    label_counts_at,
+    per_tag_table,
+)
+from tagcore.metrics.evaluate import evaluate
+from tagcore.metrics.evaluation import Counts, Evaluation
 from tagcore.metrics.intervals import (
     Measure,
     PairedTest,
     bootstrap_interval,
     bootstrap_intervals,
     bootstrap_ratio,
+    bootstrap_ratios,
     paired_difference,
 )
-from tagcore.metrics.ranking import Hits, accuracy_at, mark_hits, ndcg_at, precision_at, recall_at
+from tagcore.metrics.losses import LabelRanking, label_ranking
+from tagcore.metrics.propensity import PropensityHits, propensities, propensity_hits
+from tagcore.metrics.ranking import (
+    Hits,
+    accuracy_at,
+    exact_at,
+    f1_at,
+    mark_hits,
+    ndcg_at,
+    precision_at,
+    recall_at,
+)
+from tagcore.metrics.ratings import RatingErrors, rating_errors
 
 __all__ = [
     "AUC",
@@ -20,21 +43,37 @@ __all__ = [
     "Evaluation",
     "Hits",
     "LabelCounts",
+    "LabelRanking",
     "Measure",
     "PairedTest",
+    "PropensityHits",
     "Quality",
+    "RatingErrors",
     "accuracy_at",
     "bootstrap_interval",
     "bootstrap_intervals",
     "bootstrap_ratio",
+    "bootstrap_ratios",
+    "breakdown_table",
     "evaluate",
+    "exact_at",
     "expected_calibration_error",
+    "f1_at",
+    "frequency_groups",
+    "hamming_loss",
+    "kendall_at",
+    "kendall_union_at",
     "label_counts",
+    "label_counts_at",
+    "label_ranking",
     "mark_hits",
     "ndcg_at",
     "paired_difference",
     "per_tag_table",
     "precision_at",
+    "propensities",
+    "propensity_hits",
+    "rating_errors",
     "recall_at",
     "reliability_curve",
     "roc_auc",

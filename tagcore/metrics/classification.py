@@ -1,4 +1,4 @@
-"""Precision, recall and F1 of predicted labels: per tag, micro and macro; 0 where a denominator is 0."""
+"""Precision, recall and F1 of predicted labels: per tag, micro and macro; 0 where a denominator is 0. Hamming loss."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import scipy.sparse as sp
 
 from tagcore.base import label_matrix
+from tagcore.labelling import top_k_labels
 
 
 class Quality(NamedTuple):
@@ -38,24 +40,36 @@ class LabelCounts:
         """The mean over all labels, also those that are neither true nor predicted anywhere."""
         return Quality(*(float(v.mean()) for v in self.per_label()))
 
+    def of(self, labels: np.ndarray) -> "LabelCounts":
+        """Of some labels only: a mask, or their ids."""
+        return LabelCounts(self.tp[labels], self.fp[labels], self.fn[labels])
+
 
 def label_counts(Y: Any, predicted: Any) -> LabelCounts:
     """Compares predicted labels with the truth, both n × L; a label is present iff > 0."""
-    if np.shape(Y) != np.shape(predicted):
-        raise ValueError(f"the truth has shape {np.shape(Y)}, the prediction {np.shape(predicted)}")
-    n, n_labels = np.shape(Y)
-    truth, guess = (label_matrix(M, n).astype(bool) for M in (Y, predicted))
-    true, guessed, right = (
-        np.bincount(M.indices, minlength=n_labels) for M in (truth, guess, truth.multiply(guess).tocsr())
-    )
+    true, guessed, right = (np.bincount(M.indices, minlength=M.shape[1]) for M in _compared(Y, predicted))
     return LabelCounts(tp=right, fp=guessed - right, fn=true - right)
 
 
+def label_counts_at(Y: Any, top: np.ndarray, k: int) -> LabelCounts:
+    """Of the first k suggestions of a ranking (n, columns): tag-precision and tag-recall at k, micro and macro."""
+    top = np.asarray(top)
+    if not 1 <= k <= top.shape[1]:
+        raise ValueError(f"k is {k}, expected 1 to {top.shape[1]}, the columns of the ranking")
+    return label_counts(Y, top_k_labels(top[:, :k], np.shape(Y)[1]))
+
+
+def hamming_loss(Y: Any, predicted: Any) -> np.ndarray:
+    """The share of all L labels that a row has and was not given, or was given and has not; one value per row."""
+    truth, guess, right = _compared(Y, predicted)
+    wrong = np.diff(truth.indptr) + np.diff(guess.indptr) - 2 * np.diff(right.indptr)
+    return wrong / truth.shape[1]
+
+
 def per_tag_table(
-    Y: Any, predicted: Any, train_counts: np.ndarray | None = None, names: Sequence[str] | None = None
+    counts: LabelCounts, train_counts: np.ndarray | None = None, names: Sequence[str] | None = None
 ) -> pa.Table:
     """One row per tag, in the order of ids; without `train_counts` that column is null, without `names` ids serve."""
-    counts = label_counts(Y, predicted)
     n_labels = len(counts.tp)
     for what, given in (("train_counts", train_counts), ("names", names)):
         if given is not None and len(given) != n_labels:
@@ -73,6 +87,14 @@ def per_tag_table(
             "f1": quality.f1,
         }
     )
+
+
+def _compared(Y: Any, predicted: Any) -> tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix]:
+    """Truth, prediction, and what is in both."""
+    if np.shape(Y) != np.shape(predicted):
+        raise ValueError(f"the truth has shape {np.shape(Y)}, the prediction {np.shape(predicted)}")
+    truth, guess = (label_matrix(M, np.shape(Y)[0]).astype(bool) for M in (Y, predicted))
+    return truth, guess, truth.multiply(guess).tocsr()
 
 
 def _quality(tp: np.ndarray, fp: np.ndarray, fn: np.ndarray) -> Quality:

@@ -1,29 +1,26 @@
-"""Everything that is measured of one model on held-out documents, and how it is stored."""
+"""Everything that is measured of one model on held-out documents."""
 
-import json
-import math
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import scipy.sparse as sp
 
 from tagcore.base import Progress, label_matrix, silent
 from tagcore.labelling import top_k_labels
+from tagcore.metrics.agreement import kendall_at, kendall_union_at
 from tagcore.metrics.auc import AUC, roc_auc
+from tagcore.metrics.breakdown import breakdown_table
 from tagcore.metrics.calibration import STRATEGIES, expected_calibration_error, reliability_curve
-from tagcore.metrics.classification import per_tag_table
-from tagcore.metrics.intervals import Measure, bootstrap_intervals, bootstrap_ratio
+from tagcore.metrics.classification import LabelCounts, hamming_loss, label_counts, per_tag_table
+from tagcore.metrics.evaluation import Counts, Evaluation
+from tagcore.metrics.intervals import Measure, bootstrap_intervals, bootstrap_ratios
+from tagcore.metrics.propensity import Ratio, propensities, propensity_hits
 from tagcore.metrics.ranking import Hits, mark_hits
 
-FORMAT = 1
-SUGGESTED = 5  # F1, the table per tag and calibration are of the first 5 suggestions
-CURVE = 10  # quality against k goes this far
-TABLES = ("per_document", "per_tag", "reliability", "curve")
+SUGGESTED = 5  # F1, the tables of tags and calibration are of the first 5 suggestions
+CURVE = 10  # quality against k and the histogram go this far
 
 
 class Scorer(Protocol):
@@ -34,67 +31,6 @@ class Scorer(Protocol):
     def proba(self, scores: np.ndarray) -> np.ndarray: ...
 
 
-@dataclass(frozen=True)
-class Counts:
-    """What was measured on, and what had to be left out of the mean AUCs for having no positive or no negative."""
-
-    documents: int
-    untagged_documents: int
-    tags: int
-    tags_in_test: int
-    tags_in_train: int | None
-    documents_without_auc: int
-    tags_without_auc: int
-
-
-@dataclass(frozen=True, eq=False)
-class Evaluation:
-    """Measures of one model on one test set.
-
-    Intervals are over documents. Macro measures, micro AUC and ECE have none: resampled documents lose rare tags
-    and scatter bins, which biases these. A k above the number of tags counts the missing suggestions as wrong.
-    """
-
-    summary: dict[str, Measure]
-    counts: Counts
-    per_document: pa.Table  # document (its row in the test set) and one column per measure of single documents
-    per_tag: pa.Table
-    reliability: pa.Table  # bins of equal width and of equal mass, told apart by `strategy`
-    curve: pa.Table  # k, precision, recall, ndcg
-
-    def save(self, folder: Path | str) -> None:
-        """Fills a folder; whoever needs it whole or not at all gives a temporary one and renames it."""
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in TABLES:
-            pq.write_table(getattr(self, name), folder / f"{name}.parquet", compression="zstd")
-        summary = {name: {k: _plain(v) for k, v in asdict(m).items()} for name, m in self.summary.items()}
-        head = {"format": FORMAT, "summary": summary, "counts": asdict(self.counts)}
-        text = json.dumps(head, indent=1, allow_nan=False, ensure_ascii=False)
-        (folder / "evaluation.json").write_text(text, encoding="utf-8")
-
-    @classmethod
-    def load(cls, folder: Path | str) -> "Evaluation":
-        folder = Path(folder)
-        path = folder / "evaluation.json"
-        try:
-            head = json.loads(path.read_text(encoding="utf-8"))
-            if head["format"] != FORMAT:
-                raise ValueError(f"format {head['format']!r}, this version reads {FORMAT}")
-            summary = {
-                name: Measure(**{k: math.nan if v is None else v for k, v in bounds.items()})
-                for name, bounds in head["summary"].items()
-            }
-            counts = Counts(**head["counts"])
-            tables = {}
-            for name in TABLES:
-                path = folder / f"{name}.parquet"
-                tables[name] = pq.read_table(path)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"{path}: not part of a stored evaluation ({error!r})") from error
-        return cls(summary=summary, counts=counts, **tables)
-
-
 def evaluate(
     model: Scorer,
     X: Any,
@@ -103,12 +39,14 @@ def evaluate(
     ks: Sequence[int] = (1, 3, 5, 10),
     tag_names: Sequence[str] | None = None,
     train_counts: np.ndarray | None = None,
+    train_documents: int | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Evaluation:
     """Measures `model` on rows X with true tags Y (n × L, a tag present iff > 0).
 
-    `train_counts` says how often each tag was trained on; `seed` fixes the draws of the intervals.
+    `train_counts` says how often each tag was trained on, in how many `train_documents`; propensity-scored measures
+    need both. `seed` fixes the draws of the intervals.
     """
     n = X.shape[0]
     if n == 0:
@@ -116,30 +54,36 @@ def evaluate(
     if not ks or min(ks) < 1:
         raise ValueError(f"ks is {tuple(ks)}, expected at least one k, each 1 or more")
     truth = label_matrix(Y, n)
+    ks = sorted(set(ks))
     progress = progress or silent
 
     depth = max(*ks, CURVE, SUGGESTED)
     top, scores = model.top_k(X, depth)
     ranked = mark_hits(truth, top)
     labels = top_k_labels(top[:, :SUGGESTED], truth.shape[1])
-    per_tag = per_tag_table(truth, labels, train_counts, tag_names)
+    tags = label_counts(truth, labels)
+    per_tag = per_tag_table(tags, train_counts, tag_names)
     hits = ranked.padded(depth)
     documents = _per_document(hits, ks)
     progress(1, 3, {name: float(values.mean()) for name, values in documents.items()})
 
     auc = roc_auc(truth, lambda: model.score_blocks(X))
-    documents["AUC (row)"] = auc.rows
+    documents |= _of_all_scores(auc)
+    documents[f"Hamming loss@{SUGGESTED}"] = hamming_loss(truth, labels)
     progress(2, 3, {"AUC (row)": auc.row, "AUC (macro)": auc.macro, "AUC (micro)": auc.micro})
 
     right = ranked.right[:, :SUGGESTED]
     probabilities = model.proba(scores[:, :SUGGESTED])
-    twice_right, both = 2 * np.count_nonzero(right, axis=1), right.shape[1] + hits.n_true
+    ratios = _micro(right, hits.n_true)
+    if train_counts is not None and train_documents is not None:
+        weighed = propensity_hits(truth, top, propensities(train_counts, train_documents)).padded(depth)
+        ratios |= {f"PSP@{k}": weighed.precision(k) for k in ks} | {f"PSnDCG@{k}": weighed.ndcg(k) for k in ks}
     summary = {
         **bootstrap_intervals(documents, seed=seed),
         "AUC (macro)": Measure(auc.macro),
         "AUC (micro)": Measure(auc.micro),
-        f"micro-F1@{SUGGESTED}": bootstrap_ratio(twice_right, both, seed=seed),
-        f"macro-F1@{SUGGESTED}": Measure(float(per_tag["f1"].to_numpy().mean())),
+        **bootstrap_ratios(ratios, seed=seed),
+        **_macro(tags),
         "ECE": Measure(expected_calibration_error(probabilities, right)),
     }
     progress(3, 3, {name: measure.value for name, measure in summary.items()})
@@ -148,20 +92,67 @@ def evaluate(
         counts=_counts(truth, train_counts, auc),
         per_document=pa.table({"document": np.arange(n), **documents}),
         per_tag=per_tag,
+        breakdown=breakdown_table(tags, train_counts),
+        histogram=_histogram(hits),
         reliability=_reliability(probabilities, right),
-        curve=_curve(hits),
+        curve=_curve(truth, top, hits),
     )
 
 
 def _per_document(hits: Hits, ks: Sequence[int]) -> dict[str, np.ndarray]:
-    measures = {"P": hits.precision, "R": hits.recall, "nDCG": hits.ndcg, "acc": hits.accuracy}
-    return {f"{name}@{k}": measure(k) for name, measure in measures.items() for k in sorted(set(ks))}
+    measures = {"P": hits.precision, "R": hits.recall, "F1": hits.f1, "nDCG": hits.ndcg, "acc": hits.accuracy}
+    return {f"{name}@{k}": measure(k) for name, measure in measures.items() for k in ks}
 
 
-def _curve(hits: Hits) -> pa.Table:
+def _of_all_scores(auc: AUC) -> dict[str, np.ndarray]:
+    rows = auc.ranking
+    return {
+        "AUC (row)": rows.auc,
+        "LRAP": rows.lrap,
+        "coverage": rows.coverage,
+        "ranking loss": rows.ranking_loss,
+        "one-error": rows.one_error,
+    }
+
+
+def _micro(right: np.ndarray, n_true: np.ndarray) -> dict[str, Ratio]:
+    n_right, suggested = np.count_nonzero(right, axis=1), np.full(len(right), right.shape[1])
+    return {
+        f"micro-P@{SUGGESTED}": Ratio(n_right, suggested),
+        f"micro-R@{SUGGESTED}": Ratio(n_right, n_true),
+        f"micro-F1@{SUGGESTED}": Ratio(2 * n_right, suggested + n_true),
+    }
+
+
+def _macro(tags: LabelCounts) -> dict[str, Measure]:
+    return {f"macro-{of}@{SUGGESTED}": Measure(value) for of, value in zip(("P", "R", "F1"), tags.macro(), strict=True)}
+
+
+def _curve(truth: sp.csr_matrix, top: np.ndarray, hits: Hits) -> pa.Table:
     ks = range(1, CURVE + 1)
-    columns = {"precision": hits.precision, "recall": hits.recall, "ndcg": hits.ndcg}
-    return pa.table({"k": list(ks), **{name: [f(k).mean() for k in ks] for name, f in columns.items()}})
+    columns: dict[str, Callable[[int], Any]] = {
+        "precision": hits.precision,
+        "recall": hits.recall,
+        "tag_recall": hits.tag_recall,
+        "f1": hits.f1,
+        "ndcg": hits.ndcg,
+        "accuracy": hits.accuracy,
+        "exact": hits.exact,
+        "kendall": lambda k: kendall_at(truth, top, min(k, top.shape[1])),
+        "kendall_union": lambda k: kendall_union_at(truth, top, min(k, top.shape[1])),
+    }
+    return pa.table({"k": list(ks), **{name: [float(np.mean(f(k))) for k in ks] for name, f in columns.items()}})
+
+
+def _histogram(hits: Hits) -> pa.Table:
+    found = {k: hits.histogram(k) for k in range(1, CURVE + 1)}
+    return pa.table(
+        {
+            "k": np.repeat(list(found), [len(h) for h in found.values()]),
+            "correct": np.concatenate([np.arange(len(h)) for h in found.values()]),
+            "documents": np.concatenate(list(found.values())),
+        }
+    )
 
 
 def _reliability(probabilities: np.ndarray, right: np.ndarray) -> pa.Table:
@@ -182,8 +173,3 @@ def _counts(truth: sp.csr_matrix, train_counts: np.ndarray | None, auc: AUC) -> 
         documents_without_auc=auc.rows_left_out,
         tags_without_auc=auc.labels_left_out,
     )
-
-
-def _plain(value: float) -> float | None:
-    """JSON has no NaN."""
-    return None if math.isnan(value) else value

@@ -10,6 +10,8 @@ from scipy.stats import wilcoxon
 from tagcore.kernels import metrics as kernels
 from tagcore.shards import freeze
 
+PARTS = ("part", "whole")
+
 
 @dataclass(frozen=True)
 class Measure:
@@ -64,14 +66,24 @@ def bootstrap_ratio(
     part: np.ndarray, whole: np.ndarray, level: float = 0.95, n_resamples: int = 2000, seed: int = 0
 ) -> Measure:
     """The ratio of two sums over documents (as micro-averages are) with its interval; 0 where `whole` adds up to 0."""
-    part, whole = _checked(part, "part"), _checked(whole, "whole")
-    total = float(whole.sum())
-    value = float(part.sum()) / total if total else 0.0
-    if len(part) < 2:
-        return Measure(value)
-    parts, wholes = _resampled_means([part, whole], n_resamples, seed).T
-    ratios = np.divide(parts, wholes, out=np.zeros(n_resamples), where=wholes != 0)
-    return Measure(value, *_percentiles(ratios, level))
+    return bootstrap_ratios({"ratio": (part, whole)}, level, n_resamples, seed)["ratio"]
+
+
+def bootstrap_ratios(
+    ratios: Mapping[str, tuple[np.ndarray, np.ndarray]], level: float = 0.95, n_resamples: int = 2000, seed: int = 0
+) -> dict[str, Measure]:
+    """`bootstrap_ratio` of several ratios over the same documents, with one set of draws for all."""
+    columns = [_checked(c, f"{name} {what}") for name, r in ratios.items() for what, c in zip(PARTS, r, strict=True)]
+    resampled = _resampled_means(columns, n_resamples, seed)
+    measures = {}
+    for i, name in enumerate(ratios):
+        part, whole = columns[2 * i : 2 * i + 2]
+        total = float(whole.sum())
+        value = float(part.sum()) / total if total else 0.0
+        parts, wholes = resampled[:, 2 * i], resampled[:, 2 * i + 1]
+        drawn = np.divide(parts, wholes, out=np.zeros(n_resamples), where=wholes != 0)
+        measures[name] = Measure(value, *_percentiles(drawn, level)) if len(part) > 1 else Measure(value)
+    return measures
 
 
 def paired_difference(

@@ -1,6 +1,6 @@
-"""How good the first k suggestions are: precision, recall, nDCG and top-k accuracy, one value per document.
+"""How good the first k suggestions are: precision, recall, F1, nDCG, accuracies, and how many are right.
 
-A document without any true tag counts as 0 in all of them.
+One value per document; without any true tag it is 0 in all of them.
 """
 
 from dataclasses import dataclass
@@ -26,6 +26,9 @@ class Hits:
     def recall(self, k: int) -> np.ndarray:
         return self._count(k) / np.maximum(self.n_true, 1)
 
+    def f1(self, k: int) -> np.ndarray:
+        return 2 * self._count(k) / (k + self.n_true)
+
     def ndcg(self, k: int) -> np.ndarray:
         """Binary gains, discount 1 / log2(place + 1), against the best order that k places allow."""
         self._check(k)
@@ -39,6 +42,19 @@ class Hits:
     def accuracy(self, k: int) -> np.ndarray:
         """1 where any of the first k is right."""
         return (self._count(k) > 0).astype(np.float64)
+
+    def exact(self, k: int) -> np.ndarray:
+        """1 where the k-th suggestion is right."""
+        self._check(k)
+        return self.right[:, k - 1].astype(np.float64)
+
+    def histogram(self, k: int) -> np.ndarray:
+        """How many documents have 0, 1, ... k right suggestions among the first k."""
+        return np.bincount(self._count(k), minlength=k + 1)
+
+    def tag_recall(self, k: int) -> float:
+        """All right suggestions among all true tags (micro); `recall` has the mean over documents."""
+        return float(self._count(k).sum() / max(self.n_true.sum(), 1))
 
     def padded(self, columns: int) -> "Hits":
         """As if the ranking went on with suggestions that are wrong: what k means beyond the number of tags."""
@@ -84,6 +100,11 @@ def recall_at(Y: Any, top: np.ndarray, k: int) -> np.ndarray:
     return mark_hits(Y, top).recall(k)
 
 
+def f1_at(Y: Any, top: np.ndarray, k: int) -> np.ndarray:
+    """The harmonic mean of precision and recall of the first k."""
+    return mark_hits(Y, top).f1(k)
+
+
 def ndcg_at(Y: Any, top: np.ndarray, k: int) -> np.ndarray:
     """Normalised discounted cumulative gain of the first k, with binary gains."""
     return mark_hits(Y, top).ndcg(k)
@@ -92,3 +113,8 @@ def ndcg_at(Y: Any, top: np.ndarray, k: int) -> np.ndarray:
 def accuracy_at(Y: Any, top: np.ndarray, k: int) -> np.ndarray:
     """1 where any of the first k is right, else 0."""
     return mark_hits(Y, top).accuracy(k)
+
+
+def exact_at(Y: Any, top: np.ndarray, k: int) -> np.ndarray:
+    """1 where the k-th suggestion is right, else 0."""
+    return mark_hits(Y, top).exact(k)

@@ -39,7 +39,8 @@ CASES = {
 @pytest.fixture(scope="module")
 def standing(tagflow):
     """A run that must survive whatever comes after it."""
-    return tagflow.json("run", "--set", "data.documents=300", "--set", "models=[{model='Popular'}]")
+    small = ("--set", "name=standing", "--set", "data.documents=300")
+    return tagflow.json("run", *small, "--set", "models=[{model='Popular'}]")
 
 
 def snapshot(home):
@@ -69,10 +70,14 @@ def test_bad_rows_can_be_left_out_and_are_listed(tagflow, tmp_path):
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["counts"]["documents"] == 59
-    with open(found["corpus"] + "/rejected.jsonl") as file:
+    side_file = found["corpus"] + "/rejected.jsonl"
+    assert f"1 bad rows left out, see {side_file}" in done.stderr
+    with open(side_file) as file:
         (rejected,) = map(json.loads, file)
     assert rejected["line"] == 6
     assert "text" in rejected["reason"]
+    again = tagflow("ingest", str(tmp_path / "a.jsonl"), "--skip-bad-rows")
+    assert f"stands already: 1 bad rows left out, see {side_file}" in again.stderr
 
 
 def test_a_registry_out_of_reach_stops_before_any_work(tagflow, standing):

@@ -1,6 +1,7 @@
 """The command itself: quick to start, teaching, and clear about mistakes."""
 
 import json
+import signal
 import subprocess
 import sys
 
@@ -65,6 +66,32 @@ grid = { n_neighbors = [5, 20] }
     labels = {row["model"] for row in report["rows"]}
     assert len(labels) == 6
     assert "KNN n_neighbors=20 sublinear_tf=True (2 seeds)" in labels
+
+
+def test_experiment_compares_models_on_the_same_documents_alone(tagflow, tmp_path):
+    recipe = tmp_path / "sizes.toml"
+    recipe.write_text('[grid]\n"data.documents" = [200, 300]\n[[models]]\nmodel = "Popular"\n')
+    reports = tagflow.json("experiment", str(recipe))["reports"]
+    assert [report["title"][-13:] for report in reports] == ["documents=200", "documents=300"]
+    assert all([row["model"] for row in report["rows"]] == ["Popular"] for report in reports)
+
+
+def test_an_interrupted_run_says_that_it_can_go_on(tagflow):
+    process = subprocess.Popen(
+        tagflow.command("run", "--set", "data.documents=2000"),
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        env=tagflow.environment(),
+    )
+    for line in process.stderr:
+        if "read demo" in line:
+            process.send_signal(signal.SIGINT)
+            break
+    _, rest = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "the same command goes on from there" in rest
+    assert "Traceback" not in rest
 
 
 @pytest.mark.parametrize(

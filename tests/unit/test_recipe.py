@@ -34,6 +34,10 @@ grid = { n_neighbors = [1, 2] }
     assert variants[0].grid == {}
 
 
+def test_a_seed_given_twice_is_one_seed():
+    assert load_recipe("nightly", {"seeds": [3, 0, 3]}).seeds == [3, 0]
+
+
 def test_overrides_reach_into_groups():
     recipe = load_recipe("nightly", {"data.source": "x.jsonl", "features.min_df": 3, "seeds": [7]})
     assert (recipe.data.source, recipe.features.min_df, recipe.seeds) == ("x.jsonl", 3, [7])
@@ -49,6 +53,11 @@ def test_overrides_reach_into_groups():
         ('[[models]]\nmodel = "KNN"\n[measures]\nks = [0]', "measures.ks = \\[0\\]"),
         ('name = "../up"\n[[models]]\nmodel = "KNN"', "name = '../up'"),
         ("models = [", "not readable as TOML"),
+        ('seeds = []\n[[models]]\nmodel = "KNN"', "seeds = \\[\\]"),
+        ('[[models]]\nmodel = "KNN"\n[measures]\nks = [1, 3]', "measures.primary = 'nDCG@5'"),
+        ('[[models]]\nmodel = "KNN"\n[measures]\nprimary = "F1"', "expected one of P@1"),
+        ('[[models]]\nmodel = "KNN"\n[[models]]\nmodel = "KNN"\ncalibrate = "platt"', "two models are called 'KNN'"),
+        ('[[models]]\nmodel = "KNN"\n[grid]\n"measures.ks" = [[1], [5]]', "'measures.ks' cannot be varied"),
     ],
 )
 def test_a_mistake_is_named_with_file_setting_and_value(tmp_path, text, message):

@@ -46,3 +46,15 @@ def test_an_official_split_must_be_whole():
 def test_a_share_outside_0_and_1_is_refused(test):
     with pytest.raises(ValueError, match="between 0 and 1"):
         Split(test=test)
+
+
+@pytest.mark.parametrize("kind", ["official", "drawn"])
+def test_validation_documents_come_from_the_training_side_alone(kind):
+    sides = ["test" if i % 3 == 0 else "train" for i in range(300)]
+    table = documents_table(id=[str(i) for i in range(300)], split=sides)
+    final, search = Split(kind, 0.3), Split(kind, 0.3, validation=0.25)
+    tested, held_out, left_out = final.held_out(table), search.held_out(table), search.left_out(table)
+    np.testing.assert_array_equal(left_out, tested)
+    assert not (held_out & tested).any()
+    assert 0.15 < held_out.sum() / (~tested).sum() < 0.35
+    assert not final.left_out(table).any()

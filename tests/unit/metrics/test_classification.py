@@ -1,4 +1,4 @@
-"""Precision, recall and F1 of labels against scikit-learn."""
+"""Precision, recall, F1 and Hamming loss of labels against scikit-learn."""
 
 import numpy as np
 import pytest
@@ -6,10 +6,11 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from sklearn.metrics import hamming_loss as hamming_of_scikit_learn
 from sklearn.metrics import multilabel_confusion_matrix, precision_recall_fscore_support
 
-from tagcore.metrics import label_counts, per_tag_table
-from tests.unit.metrics.problems import messy_csr
+from tagcore.metrics import hamming_loss, label_counts, label_counts_at, per_tag_table
+from tests.unit.metrics.problems import messy_csr, ranking, truth_and_scores
 
 
 @st.composite
@@ -31,6 +32,27 @@ def test_equal_to_scikit_learn(pair):
         np.testing.assert_allclose(quality, expected, atol=1e-14)
 
 
+@given(two_labellings())
+def test_hamming_loss_equals_scikit_learn(pair):
+    truth, predicted = ((m > 0).astype(int) for m in pair)
+    found = hamming_loss(*(messy_csr(m) for m in pair))
+    np.testing.assert_allclose(found, (truth != predicted).mean(axis=1), atol=1e-15)
+    assert found.mean() == pytest.approx(hamming_of_scikit_learn(truth, predicted), abs=1e-14)
+
+
+@given(truth_and_scores(), st.data())
+def test_the_first_k_of_a_ranking(problem, data):
+    counts, scores = problem
+    k = data.draw(st.integers(1, counts.shape[1]))
+    top = ranking(scores, counts.shape[1])
+    chosen = np.zeros(counts.shape)
+    np.put_along_axis(chosen, top[:, :k], 1, axis=1)
+    found = label_counts_at(messy_csr(counts), top, k)
+    assert found.tp.tolist() == ((counts > 0) & (chosen > 0)).sum(axis=0).tolist()
+    assert (found.tp + found.fp).tolist() == chosen.sum(axis=0).tolist()
+    assert (found.tp + found.fn).tolist() == (counts > 0).sum(axis=0).tolist()
+
+
 def test_one_label_and_no_label():
     one = label_counts([[1], [0], [1]], [[1], [1], [0]])
     assert one.macro() == one.micro() == (0.5, 0.5, 0.5)
@@ -39,7 +61,7 @@ def test_one_label_and_no_label():
 
 def test_table_per_tag():
     truth, predicted = np.array([[1, 0, 1], [0, 0, 1]]), np.array([[1, 1, 0], [0, 0, 1]])
-    table = per_tag_table(truth, predicted, np.array([7, 0, 2]), ["a", "b", "ç"])
+    table = per_tag_table(label_counts(truth, predicted), np.array([7, 0, 2]), ["a", "b", "ç"])
     assert table.to_pydict() == {
         "tag": ["a", "b", "ç"],
         "train_count": [7, 0, 2],
@@ -49,7 +71,7 @@ def test_table_per_tag():
         "recall": [1, 0, 0.5],
         "f1": [1, 0, pytest.approx(2 / 3)],
     }
-    bare = per_tag_table(truth, predicted)
+    bare = per_tag_table(label_counts(truth, predicted))
     assert bare["tag"].to_pylist() == ["0", "1", "2"]
     assert bare["train_count"].null_count == 3
     assert bare.schema == table.schema
@@ -58,7 +80,11 @@ def test_table_per_tag():
 def test_what_does_not_fit_is_named():
     with pytest.raises(ValueError, match=r"truth has shape \(2, 2\), the prediction \(2, 3\)"):
         label_counts(np.eye(2), np.eye(2, 3))
+    with pytest.raises(ValueError, match=r"truth has shape \(2, 2\), the prediction \(3, 2\)"):
+        hamming_loss(np.eye(2), np.eye(3, 2))
+    with pytest.raises(ValueError, match="k is 2, expected 1 to 1"):
+        label_counts_at(np.eye(2), np.array([[0], [1]]), 2)
     with pytest.raises(ValueError, match="names has 1 entries, expected one for each of 2 tags"):
-        per_tag_table(np.eye(2), np.eye(2), None, ["a"])
+        per_tag_table(label_counts(np.eye(2), np.eye(2)), None, ["a"])
     with pytest.raises(ValueError, match="train_counts has 3 entries"):
-        per_tag_table(np.eye(2), np.eye(2), np.ones(3), ["a", "b"])
+        per_tag_table(label_counts(np.eye(2), np.eye(2)), np.ones(3), ["a", "b"])

@@ -4,12 +4,31 @@ import json
 import math
 
 import numpy as np
+import pyarrow.compute as pc
 import pytest
 import scipy.sparse as sp
 from scipy.special import expit
-from sklearn.metrics import f1_score, ndcg_score, roc_auc_score
+from sklearn.metrics import (
+    coverage_error,
+    f1_score,
+    hamming_loss,
+    label_ranking_average_precision_score,
+    label_ranking_loss,
+    ndcg_score,
+    precision_score,
+    recall_score,
+    roc_auc_score,
+)
 
-from tagcore.metrics import Evaluation, bootstrap_interval, evaluate
+from tagcore.metrics import (
+    Evaluation,
+    bootstrap_interval,
+    bootstrap_ratio,
+    evaluate,
+    kendall_at,
+    propensities,
+    propensity_hits,
+)
 from tests.unit.metrics.problems import ranking
 
 
@@ -43,7 +62,7 @@ def problem():
 @pytest.fixture(scope="module")
 def evaluation(problem):
     names = [f"tag {i}" for i in range(20)]
-    return evaluate(*problem, tag_names=names, train_counts=np.arange(20))
+    return evaluate(*problem, tag_names=names, train_counts=np.arange(20), train_documents=50)
 
 
 def test_measures_equal_scikit_learn(problem, evaluation):
@@ -59,16 +78,34 @@ def test_measures_equal_scikit_learn(problem, evaluation):
         "P@10": right.mean(),
         "R@5": (right[:, :5].sum(axis=1)[tagged] / truth[tagged].sum(axis=1)).sum() / len(truth),
         "nDCG@3": ndcg_score(truth, scores, k=3),
+        "F1@5": f1_score(truth, five, average="samples", zero_division=0),
         "acc@3": right[:, :3].any(axis=1).mean(),
         "AUC (row)": roc_auc_score(truth[tagged], scores[tagged], average="samples"),
         "AUC (macro)": roc_auc_score(truth[:, seen], scores[:, seen], average="macro"),
         "AUC (micro)": roc_auc_score(truth, scores, average="micro"),
-        "micro-F1@5": f1_score(truth, five, average="micro"),
-        "macro-F1@5": f1_score(truth, five, average="macro", zero_division=0),
+        "LRAP": label_ranking_average_precision_score(truth, scores),
+        "coverage": coverage_error(truth, scores),
+        "ranking loss": label_ranking_loss(truth, scores),
+        "one-error": 1 - right[:, 0].mean(),
+        "Hamming loss@5": hamming_loss(truth, five),
+        **{
+            f"{average}-{name}@5": score(truth, five, average=average, zero_division=0)
+            for average in ("micro", "macro")
+            for name, score in (("P", precision_score), ("R", recall_score), ("F1", f1_score))
+        },
     }
     assert {name: summary[name].value for name in expected} == pytest.approx(expected, abs=1e-12)
-    every = {f"{name}@{k}" for name in ("P", "R", "nDCG", "acc") for k in (1, 3, 5, 10)}
+    every = {f"{name}@{k}" for name in ("P", "R", "F1", "nDCG", "acc", "PSP", "PSnDCG") for k in (1, 3, 5, 10)}
     assert summary.keys() == every | expected.keys() | {"ECE"}
+
+
+def test_propensity_scored_measures(problem, evaluation):
+    model, X, Y = problem
+    hits = propensity_hits(Y, model.top_k(X, 10)[0], propensities(np.arange(20), 50))
+    assert evaluation.summary["PSP@3"] == bootstrap_ratio(*hits.precision(3))
+    assert evaluation.summary["PSnDCG@5"] == bootstrap_ratio(*hits.ndcg(5))
+    for lacking in ({}, {"train_counts": np.arange(20)}, {"train_documents": 50}):
+        assert "PSP@1" not in evaluate(*problem, **lacking).summary
 
 
 def test_intervals_are_those_of_single_documents(evaluation):
@@ -87,7 +124,7 @@ def test_counts_say_what_was_left_out(evaluation):
     assert np.isnan(evaluation.per_document["AUC (row)"].to_numpy()).nonzero()[0].tolist() == [3]
 
 
-def test_tables(evaluation):
+def test_tables(problem, evaluation):
     assert evaluation.per_document["document"].to_pylist() == list(range(40))
     assert evaluation.per_tag["tag"].to_pylist()[:2] == ["tag 0", "tag 1"]
     assert evaluation.per_tag["train_count"].to_pylist() == list(range(20))
@@ -95,6 +132,17 @@ def test_tables(evaluation):
     assert evaluation.curve["k"].to_pylist() == list(range(1, 11))
     for column, name in (("precision", "P"), ("recall", "R"), ("ndcg", "nDCG")):
         assert evaluation.curve[column].to_pylist()[4] == evaluation.summary[f"{name}@5"].value
+    model, X, Y = problem
+    assert evaluation.curve["kendall"].to_pylist()[8] == kendall_at(Y, model.top_k(X, 9)[0], 9).mean() > 0
+    assert evaluation.curve["exact"].to_pylist()[0] == evaluation.summary["P@1"].value
+    assert evaluation.curve["tag_recall"].to_pylist()[4] == evaluation.summary["micro-R@5"].value
+    assert evaluation.breakdown["group"].to_pylist() == ["head", "torso", "tail", "unseen"]
+    assert sum(evaluation.breakdown["predicted"].to_pylist()) == 40 * 5
+    nine = evaluation.histogram.filter(pc.equal(evaluation.histogram["k"], 9)).to_pydict()
+    assert nine["correct"] == list(range(10))
+    assert np.average(nine["correct"], weights=nine["documents"]) == pytest.approx(
+        9 * evaluation.curve["precision"].to_pylist()[8]
+    )
     reliability = evaluation.reliability.to_pydict()
     for strategy in ("width", "mass"):
         assert (
@@ -115,7 +163,7 @@ def test_a_folder_gives_it_back(evaluation, tmp_path):
     assert repr(back.summary) == repr(evaluation.summary)
     assert list(back.summary) == list(evaluation.summary)
     assert back.counts == evaluation.counts
-    for name in ("per_tag", "reliability", "curve"):
+    for name in ("per_tag", "breakdown", "histogram", "reliability", "curve"):
         assert getattr(back, name).equals(getattr(evaluation, name))
     for name in evaluation.per_document.column_names:
         np.testing.assert_array_equal(back.per_document[name], evaluation.per_document[name])
@@ -128,8 +176,8 @@ def test_a_folder_gives_it_back(evaluation, tmp_path):
         ("evaluation.json", None, "FileNotFoundError"),
         ("evaluation.json", "{", "Expecting property name"),
         ("evaluation.json", "[]", "list indices"),
-        ("evaluation.json", '{"format": 2}', "format 2, this version reads 1"),
-        ("evaluation.json", '{"format": 1}', "summary"),
+        ("evaluation.json", '{"format": 1}', "format 1, this version reads 2"),
+        ("evaluation.json", '{"format": 2}', "summary"),
         ("curve.parquet", None, "FileNotFoundError"),
         ("per_tag.parquet", "PAR1", "Parquet"),
     ],

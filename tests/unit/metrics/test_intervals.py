@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from tagcore.metrics import Measure, bootstrap_interval, bootstrap_intervals, bootstrap_ratio, paired_difference
+from tagcore.kernels import metrics as kernels
+from tagcore.metrics import (
+    Measure,
+    bootstrap_interval,
+    bootstrap_intervals,
+    bootstrap_ratio,
+    bootstrap_ratios,
+    paired_difference,
+)
+from tagcore.shards import freeze
 
 values = st.lists(st.sampled_from([0.0, 0.2, 0.25, 1 / 3, 1.0, math.nan]), min_size=1, max_size=40)
 
@@ -60,9 +69,24 @@ def test_draws_follow_their_published_definition():
     for b in range(3):  # so few that the interval shows them all
         key = mix((mix(seed) + (b + 1) * golden) % 2**64)
         draws = [mix((key + (i + 1) * golden) % 2**64) for i in range(30)]
-        means.append(sum(sample[(draw >> 32) * 30 >> 32] for draw in draws) / 30)
+        times = np.bincount([(draw >> 32) * 30 >> 32 for draw in draws], minlength=30)
+        means.append(sum(times * sample) / 30)  # in the order of rows, as floats do not add up alike in any other
     found = bootstrap_interval(sample, n_resamples=3, seed=seed)
     assert found == Measure(sample.mean(), *np.quantile(means, [0.025, 0.975]))
+
+
+def test_many_rows_and_resamples_are_drawn_alike():
+    """More of both than are taken together at once."""
+    values = np.random.default_rng(1).random((600, 2))
+    found = np.empty((19, 2))
+    kernels.resampled_sums(freeze(values), np.uint64(7), found)
+    alone = np.empty((19, 1))
+    kernels.resampled_sums(freeze(np.ascontiguousarray(values[:, 1:])), np.uint64(7), alone)
+    np.testing.assert_array_equal(found[:, 1:], alone)
+    ones = np.empty((19, 1))
+    kernels.resampled_sums(freeze(np.ones((600, 1))), np.uint64(7), ones)
+    assert (ones == 600).all()
+    assert len(np.unique(found[:, 0])) == 19
 
 
 def test_seeds_matter():
@@ -92,6 +116,7 @@ def test_a_ratio_of_sums():
     assert 0 <= found.low < 0.5 < found.high <= 1
     assert bootstrap_ratio(np.zeros(3), np.zeros(3)) == Measure(0, 0, 0)
     assert bootstrap_ratio(whole, whole) == Measure(1, 1, 1)
+    assert bootstrap_ratios({"a": (whole, whole), "b": (part, whole)}) == {"a": Measure(1, 1, 1), "b": found}
     assert math.isnan(bootstrap_ratio(part[:1], whole[:1]).low)
 
 

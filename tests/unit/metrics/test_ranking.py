@@ -1,4 +1,4 @@
-"""Precision, recall, nDCG and accuracy at k against scikit-learn and counting by hand."""
+"""Precision, recall, F1, nDCG, accuracies and histograms at k against scikit-learn and counting by hand."""
 
 import time
 import tracemalloc
@@ -8,12 +8,12 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import ndcg_score, precision_score, recall_score
+from sklearn.metrics import f1_score, ndcg_score, precision_score, recall_score
 
-from tagcore.metrics import accuracy_at, mark_hits, ndcg_at, precision_at, recall_at
+from tagcore.metrics import accuracy_at, exact_at, f1_at, mark_hits, ndcg_at, precision_at, recall_at
 from tests.unit.metrics.problems import messy_csr, ranking, truth_and_scores
 
-MEASURES = [precision_at, recall_at, ndcg_at, accuracy_at]
+MEASURES = [precision_at, recall_at, f1_at, ndcg_at, accuracy_at, exact_at]
 
 
 @given(truth_and_scores(), st.data())
@@ -30,7 +30,9 @@ def test_equal_to_counting_by_hand(problem, data):
         assert precision_at(Y, top, k)[row] == right / k
         assert recall_at(Y, top, k)[row] == (right / len(true) if true else 0.0)
         assert ndcg_at(Y, top, k)[row] == pytest.approx(gain / best if true else 0.0, abs=1e-15)
+        assert f1_at(Y, top, k)[row] == pytest.approx(2 * right / (k + len(true)), abs=1e-15)
         assert accuracy_at(Y, top, k)[row] == (right > 0)
+        assert exact_at(Y, top, k)[row] == (order[k - 1] in true)
 
 
 @pytest.mark.parametrize("k", [1, 3, 7, 30])
@@ -46,7 +48,26 @@ def test_equal_to_scikit_learn(k):
     options = {"average": "samples", "zero_division": 0}
     assert precision_at(Y, top, k).mean() == pytest.approx(precision_score(truth, chosen, **options), abs=1e-12)
     assert recall_at(Y, top, k).mean() == pytest.approx(recall_score(truth, chosen, **options), abs=1e-12)
+    assert f1_at(Y, top, k).mean() == pytest.approx(f1_score(truth, chosen, **options), abs=1e-12)
+    assert mark_hits(Y, top).tag_recall(k) == pytest.approx(recall_score(truth, chosen, average="micro"), abs=1e-12)
     assert ndcg_at(Y, top, k).mean() == pytest.approx(ndcg_score(truth, scores, k=k), abs=1e-12)
+
+
+@given(truth_and_scores())
+def test_measures_of_the_poisson_mixture_paper_agree_with_each_other(problem):
+    counts, scores = problem
+    n, n_labels = counts.shape
+    hits = mark_hits(counts, ranking(scores, n_labels))
+    assert hits.precision(1).tolist() == hits.accuracy(1).tolist() == hits.exact(1).tolist()
+    for k in range(1, n_labels + 1):
+        histogram = hits.histogram(k)
+        assert histogram.shape == (k + 1,)
+        assert histogram.sum() == n
+        assert histogram[0] == n - hits.accuracy(k).sum()
+        mean = np.average(np.arange(k + 1), weights=histogram)
+        assert mean == pytest.approx(sum(hits.exact(j).mean() for j in range(1, k + 1)))
+        if k > 1:
+            assert hits.accuracy(k).mean() >= hits.accuracy(k - 1).mean()
 
 
 def test_a_perfect_ranking_is_exactly_one():

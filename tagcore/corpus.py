@@ -19,9 +19,7 @@ class Names:
     """Names numbered in the order they were first seen; ids only append."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
-        self._ids: dict[str, int] = {}
-        for name in names:
-            self.id(name)
+        self._ids = {name: number for number, name in enumerate(dict.fromkeys(names))}
 
     def id(self, name: str) -> int:
         return self._ids.setdefault(name, len(self._ids))

@@ -7,8 +7,9 @@ token, start and end of the row), so one pass serves both a reader that stops an
 import numpy as np
 from numba import njit
 
-NUMBER, WORD, TAG, TWICE, PAIR, BINARY, WIDTH, AFTER = range(1, 9)
+NUMBER, WORD, TAG, TWICE, PAIR, BINARY, WIDTH, AFTER, ORDER, SPACE_NAME, TEXT = range(1, 12)
 NEWLINE, SPACE, TAB, RETURN, COMMA, COLON, PERCENT, OPEN, CLOSE = 10, 32, 9, 13, 44, 58, 37, 123, 125
+HASH, QUOTE, PLUS, MINUS, POINT, ZERO, BAR = 35, 39, 43, 45, 46, 48, 124
 
 
 @njit(cache=True, nogil=True)
@@ -50,6 +51,21 @@ def token_end(data, at, end, at_blanks):
     while at < end and data[at] != COMMA and data[at] != CLOSE and not (at_blanks and is_blank(data[at])):
         at += 1
     return min(end, max(at, start + 1))
+
+
+@njit(cache=True, nogil=True)
+def gather(data, starts, stops):
+    """(bytes, offsets): the pieces data[start:stop] one after the other."""
+    offsets = np.zeros(starts.size + 1, np.int64)
+    for i in range(starts.size):
+        offsets[i + 1] = offsets[i] + stops[i] - starts[i]
+    out = np.empty(offsets[-1], np.uint8)
+    for i in range(starts.size):
+        at = offsets[i]
+        for k in range(starts[i], stops[i]):
+            out[at] = data[k]
+            at += 1
+    return out, offsets
 
 
 @njit(cache=True, nogil=True)

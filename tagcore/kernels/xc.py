@@ -43,8 +43,8 @@ def _parse_tags(data, at, end, line, seen, tags, n):
 
 
 @njit(cache=True, nogil=True)
-def _parse_words(data, at, end, line, seen, words, values, starts, n):
-    """(words filled, start of the last token, broken rule or 0)."""
+def parse_pairs(data, at, end, line, first, seen, words, values, starts, n):
+    """(words filled, start of the last token, broken rule or 0): `word:value ...` with words counted from `first`."""
     while True:
         token = at = skip_blanks(data, at, end)
         if at == end:
@@ -52,6 +52,7 @@ def _parse_words(data, at, end, line, seen, words, values, starts, n):
         word, at = parse_whole(data, at, end)
         if at == end or data[at] != COLON:
             return n, token, PAIR
+        word -= first
         if word < 0 or word >= seen.size:
             return n, token, WORD
         if seen[word] == line:
@@ -88,7 +89,7 @@ def xc_rows(data, n_words, n_tags):
         n = word_ptr[rows]
         at, m, token, rule = _parse_tags(data, start, end, line, tag_seen, tags, tag_ptr[rows])
         if rule == 0:
-            n, token, rule = _parse_words(data, at, end, line, word_seen, words, values, starts, n)
+            n, token, rule = parse_pairs(data, at, end, line, 0, word_seen, words, values, starts, n)
         if rule:
             bad = noted(bad, n_bad, (line, rule, token, token_end(data, token, end, True), start, end))
             n_bad += 1

@@ -6,10 +6,13 @@
 ...     append_block(writer, block)
 """
 
-from tagcore.readers.cards import Card, known_cards, recognise
+from tagcore.readers.cards import Card, data_sets, known_cards, recognise
+from tagcore.readers.citeulike import read_libraries
 from tagcore.readers.opening import open_source, source_fingerprint
+from tagcore.readers.qrels import read_qrels
 from tagcore.readers.rejects import BadRow, ReadError
 from tagcore.readers.source import Counts, Source
+from tagcore.readers.taxonomy import read_taxonomy
 
 __all__ = [
     "BadRow",
@@ -17,8 +20,12 @@ __all__ = [
     "Counts",
     "ReadError",
     "Source",
+    "data_sets",
     "known_cards",
     "open_source",
+    "read_libraries",
+    "read_qrels",
+    "read_taxonomy",
     "recognise",
     "source_fingerprint",
 ]

@@ -1,4 +1,4 @@
-"""Mulan's multi-label ARFF: attributes of which an XML file says which are tags, then sparse or dense rows."""
+"""Multi-label ARFF, sparse or dense: an XML file (Mulan) or the relation's name (MEKA) says what the tags are."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,19 +9,20 @@ import numpy as np
 from tagcore.corpus import Block, Names
 from tagcore.kernels.arff import arff_rows
 from tagcore.kernels.parsing import AFTER, BINARY, NUMBER, PAIR, TWICE, WIDTH, WORD
-from tagcore.readers.arff_header import Attribute, read_header
+from tagcore.readers.arff_header import Header, read_header
 from tagcore.readers.files import Chunk, InputFile, Limits
 from tagcore.readers.labels import read_labels
 from tagcore.readers.rejects import ReadError
 from tagcore.readers.source import Source
-from tagcore.readers.sparse import SparseRows
+from tagcore.readers.sparse import FirstRows, SparseRows
 
 
 @dataclass(frozen=True, kw_only=True)
 class ArffOptions(Limits):
     """`labels`: the XML file beside the data, by default NAME.xml for NAME.arff, NAME-train.arff and NAME-test.arff.
 
-    `tag_prefix` is taken off the names of tags.
+    Without one, the relation must be named as in MEKA: with `-C 22` its first 22 attributes are tags, with `-C -22` its
+    last; with `-split-number 1000` the first 1000 rows are for training. `tag_prefix` is taken off the names of tags.
     """
 
     labels: str | None = None
@@ -37,18 +38,21 @@ class Arff(Source):
     def __init__(self, files: Sequence[InputFile], options: ArffOptions, *, skip_bad_rows: Path | None = None) -> None:
         super().__init__(files, options, skip_bad_rows=skip_bad_rows)
         self._labels = _label_file(self.files, options.labels)
-        named = read_labels(InputFile(self._labels), options)
-        headers = [read_header(file, options) for file in self.files]
+        headers = self._headers = [read_header(file, options) for file in self.files]
         attributes = headers[0].attributes
         for file, header in zip(self.files, headers, strict=True):
-            _check_same(attributes, header.attributes, file, self.files[0])
-        self._data_lines = [header.data_line for header in headers]
+            _check_same(headers[0], header, file, self.files[0])
+        if self._labels is not None:
+            named = set(read_labels(InputFile(self._labels), options))
+        else:
+            named = _labels_by_number(self.files[0], headers[0])
+        place = self._labels or self.files[0].name
         labels = [attribute.name for attribute in attributes if attribute.name in named]
-        if missing := named.keys() - set(labels):
-            raise ReadError(f"{self._labels}: label {min(missing)!r} is no attribute of {self.files[0].name}")
+        if missing := named - set(labels):
+            raise ReadError(f"{place}: label {min(missing)!r} is no attribute of {self.files[0].name}")
         self.tags = Names(label.removeprefix(options.tag_prefix) for label in labels)
         if len(self.tags) < len(labels):
-            raise ReadError(f"{self._labels}: two labels are the same without the prefix {options.tag_prefix!r}")
+            raise ReadError(f"{place}: two labels are the same without the prefix {options.tag_prefix!r}")
         self.words = Names(a.name for a in attributes if a.name not in named)
         numbers = {label: number for number, label in enumerate(labels)}
         self._is_tag = np.array([a.name in named for a in attributes])
@@ -57,16 +61,20 @@ class Arff(Source):
 
     @property
     def inputs(self) -> list[Path]:
-        return [*super().inputs, self._labels]
+        return [*super().inputs, *([self._labels] if self._labels else [])]
 
     def _parts(self) -> Iterator[Block]:
-        for file, data_line in zip(self.files, self._data_lines, strict=True):
+        for file, header in zip(self.files, self._headers, strict=True):
+            meka = self._labels is None and file.split is None and header.n_train is not None
+            first_rows = FirstRows(header.n_train or 0, self._rejects) if meka else None
             for chunk in self._lines(file):
-                rows = _after(chunk, data_line)
+                rows = after_line(chunk, header.data_line)
                 if rows.data:
-                    yield from self._read(file, rows)
+                    yield from self._read(file, rows, first_rows)
+            if first_rows:
+                first_rows.check(file, "-split-number")
 
-    def _read(self, file: InputFile, chunk: Chunk) -> Iterator[Block]:
+    def _read(self, file: InputFile, chunk: Chunk, first_rows: FirstRows | None) -> Iterator[Block]:
         n = len(self._column)
         expected = {
             NUMBER: "a finite number of single precision",
@@ -78,13 +86,14 @@ class Arff(Source):
             AFTER: "one closing brace at the end of the row",
         }
         rows = SparseRows(*arff_rows(np.frombuffer(chunk.data, np.uint8), self._column, self._is_tag, self._is_binary))
+        splits = first_rows.of(rows) if first_rows else None
         rows.report(self._rejects, file, chunk, expected)
         rows.round_exactly(chunk.data)
         if len(rows.lines):
-            yield rows.block(file, chunk.line, self._id_prefix(file), len(self.words or ()))
+            yield rows.block(file, chunk.line, self._id_prefix(file), len(self.words or ()), splits)
 
 
-def _after(chunk: Chunk, line: int) -> Chunk:
+def after_line(chunk: Chunk, line: int) -> Chunk:
     """The lines after the given one."""
     data = chunk.data
     if chunk.line > line:
@@ -97,7 +106,7 @@ def _after(chunk: Chunk, line: int) -> Chunk:
     return Chunk(data[at:], line + 1)
 
 
-def _label_file(files: Sequence[InputFile], named: str | None) -> Path:
+def _label_file(files: Sequence[InputFile], named: str | None) -> Path | None:
     folder = files[0].path.parent
     if named is not None:
         return folder / named
@@ -105,16 +114,28 @@ def _label_file(files: Sequence[InputFile], named: str | None) -> Path:
     for ending in ("-train", "-test", "_train", "_test"):
         base = base.removesuffix(ending)
     path = folder / f"{base}.xml"
-    if not path.is_file():
+    return path if path.is_file() else None
+
+
+def _labels_by_number(file: InputFile, header: Header) -> set[str]:
+    """The first `-C` attributes, or where it is negative the last."""
+    n = header.n_labels
+    if n is None:
         raise ReadError(
-            f"{files[0].name}: no {path.name} beside it says which attributes are tags; name it by labels=..."
+            f"{file.name}: no XML file of its name beside it and no -C in the name of its relation to say which "
+            "attributes are tags; name the XML file by labels=..."
         )
-    return path
+    if not 0 < abs(n) < len(header.attributes):
+        most = len(header.attributes) - 1
+        raise ReadError(f"{file.name}: -C {n} in the name of its relation, expected from 1 to {most}, or the negative")
+    labels = header.attributes[:n] if n > 0 else header.attributes[n:]
+    return {attribute.name for attribute in labels}
 
 
-def _check_same(expected: list[Attribute], found: list[Attribute], file: InputFile, first: InputFile) -> None:
-    if len(found) != len(expected):
-        raise ReadError(f"{file.name}: {len(found)} attributes, expected {len(expected)} as in {first.name}")
-    for a, b in zip(expected, found, strict=True):
+def _check_same(expected: Header, found: Header, file: InputFile, first: InputFile) -> None:
+    n = len(expected.attributes)
+    if len(found.attributes) != n:
+        raise ReadError(f"{file.name}: {len(found.attributes)} attributes, expected {n} as in {first.name}")
+    for a, b in zip(expected.attributes, found.attributes, strict=True):
         if (a.name, a.binary) != (b.name, b.binary):
             raise ReadError(f"{file.name}, line {b.line}: attribute {b.name!r}, expected {a.name!r} as in {first.name}")

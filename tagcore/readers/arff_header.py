@@ -1,4 +1,4 @@
-"""The head of an ARFF file: its attributes, and the line after which its rows start."""
+"""The head of an ARFF file: what its relation says, its attributes, and the line after which its rows start."""
 
 import re
 from collections.abc import Iterator
@@ -11,6 +11,8 @@ _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _ATTRIBUTE = re.compile(
     rf"@attribute\s+({_QUOTED}|[^\s'\"{{%,][^\s{{]*)(?:\s+|(?=\{{))(\{{.*\}}|[^\s{{%]+)\s*(?:%.*)?", re.I
 )
+_LABELS = re.compile(r"(?<![\w-])-C\s+(-?\d{1,9})(?!\d)")
+_SPLIT = re.compile(r"(?<![\w-])-split-number\s+(\d{1,18})(?!\d)")
 _NUMERIC = {"numeric", "real", "integer"}
 _ESCAPED = re.compile(r"\\(.)")
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
@@ -24,20 +26,27 @@ class Attribute(NamedTuple):
 
 
 class Header(NamedTuple):
+    """`n_labels` and `n_train` are what MEKA writes into the name of the relation, `-C` and `-split-number`."""
+
     attributes: list[Attribute]
     data_line: int
+    n_labels: int | None = None
+    n_train: int | None = None
 
 
 def read_header(file: InputFile, limits: Limits) -> Header:
     lines: dict[str, int] = {}
     attributes: list[Attribute] = []
-    for line, text in _lines(file, limits):
+    meka: list[int | None] = [None, None]
+    for line, text in header_lines(file, limits):
         word = text.split(None, 1)[0].lower()
         if word == "@data":
             if not attributes:
                 raise BadRow(file.name, line, text, "attributes before the data")
-            return Header(attributes, line)
+            return Header(attributes, line, *meka)
         if word == "@relation":
+            found = [option.search(text) for option in (_LABELS, _SPLIT)]
+            meka = [int(match[1]) if match else None for match in found]
             continue
         attribute = _parse(file, line, text)
         if attribute.name in lines:
@@ -51,7 +60,7 @@ def read_header(file: InputFile, limits: Limits) -> Header:
     raise ReadError(f"{file.name}: {what}")
 
 
-def _lines(file: InputFile, limits: Limits) -> Iterator[tuple[int, str]]:
+def header_lines(file: InputFile, limits: Limits) -> Iterator[tuple[int, str]]:
     """(line, text) of the lines that are neither blank nor a comment."""
     for chunk in line_chunks(file, limits):
         if chunk.too_long:

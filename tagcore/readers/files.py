@@ -4,6 +4,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,11 +71,26 @@ def read_chunks(file: InputFile, limits: Limits) -> Iterator[bytes]:
     """The expanded bytes, a few MiB at a time."""
     with errors_named(file.name), _open(file, limits) as (stream, packed):
         total = 0
-        while data := stream.read(CHUNK):
+        for data in _read(stream) if packed is None else _read_ahead(stream):
             total += len(data)
             if packed is not None:
-                _check_expansion(file, total, packed, limits)
+                check_expansion(file, total, packed, limits)
             yield data
+
+
+def _read(stream: Any) -> Iterator[bytes]:
+    while data := stream.read(CHUNK):
+        yield data
+
+
+def _read_ahead(stream: Any) -> Iterator[bytes]:
+    """The same, where another thread expands the next bytes while the caller is busy with these."""
+    with ThreadPoolExecutor(1) as other:
+        data = stream.read(CHUNK)
+        while data:
+            following = other.submit(stream.read, CHUNK)
+            yield data
+            data = following.result()
 
 
 def line_chunks(file: InputFile, limits: Limits) -> Iterator[Chunk]:
@@ -150,7 +166,7 @@ def _open(file: InputFile, limits: Limits) -> Iterator[tuple[Any, int | None]]:
             info = archive.getinfo(file.member)
             if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 raise ReadError(f"{file.name}: zip method {info.compress_type}, expected stored or deflated")
-            _check_expansion(file, info.file_size, info.compress_size, limits)
+            check_expansion(file, info.file_size, info.compress_size, limits)
             with archive.open(info) as stream:
                 yield stream, info.compress_size
     elif file.path.suffix.lower() == ".gz" or _starts_with(file.path, b"\x1f\x8b"):
@@ -188,7 +204,7 @@ def errors_named(name: str) -> Iterator[None]:
         raise ReadError(f"{name}: cut off or damaged ({error})") from error
 
 
-def _check_expansion(file: InputFile, expanded: int, packed: int, limits: Limits) -> None:
+def check_expansion(file: InputFile, expanded: int, packed: int, limits: Limits) -> None:
     if expanded > limits.expanded_bytes:
         raise ReadError(
             f"{file.name}: expands to {expanded} bytes, the limit expanded_bytes is {limits.expanded_bytes}"

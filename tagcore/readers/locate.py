@@ -7,11 +7,14 @@ from pathlib import Path
 
 from tagcore.readers.files import InputFile, Limits, first_bytes, is_zip, zip_members
 from tagcore.readers.rejects import ReadError
+from tagcore.readers.uci_header import looks_like_table
 from tagcore.readers.xc import HEADER
 
 RECOGNISED = (
-    "a known data set, JSON Lines (.jsonl, .ndjson), tables (.csv, .tsv), Mulan's ARFF with its XML (.arff), "
-    "Extreme Classification text (first line: rows words tags), each also as .gz or in a .zip, or a folder of these"
+    "a known data set, JSON Lines (.jsonl, .ndjson), tables (.csv, .tsv), ARFF with Mulan's XML or MEKA's -C (.arff), "
+    "Extreme Classification text (first line: rows words tags), svmlight (.svm, .svmlight, .libsvm), Vowpal Wabbit "
+    "(.vw), MATLAB (.mat), UCI tables, Reuters-21578 (.sgm), TREC's judgements (.qrels), LYRL2004's vectors, "
+    "CiteULike's mult.dat with the files beside it, each also as .gz or in a .zip, or a folder of these"
 )
 _ENDINGS = {
     ".jsonl": "jsonl",
@@ -20,8 +23,22 @@ _ENDINGS = {
     ".tsv": "csv",
     ".tab": "csv",
     ".arff": "arff",
+    ".sgm": "sgml",
+    ".sgml": "sgml",
+    ".qrels": "qrels",
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+    ".vw": "vw",
+    ".mat": "matlab",
+}
+_NAMES = {
+    re.compile(r"mult\.dat|tag-item\.dat|item-tag\.dat"): "citeulike",
+    re.compile(r"lyrl2004_vectors_.+\.dat"): "rcv1",
 }
 _ARFF = re.compile(rb"\s*(?:%[^\n]*\n\s*)*@relation\s", re.I)
+_KEEL = re.compile(rb"@attribute[^\n]*[^\n\w](?:real|integer)[ \t]*\[|@(?:in|out)puts?\s", re.I)
+_VW = re.compile(rb"[-+]?\d+(?:,\d+)*[ \t]+(?:'[^\s|]*[ \t]*)?\|[^\s|]*[ \t]+[^\s|]")
 _SPLIT = re.compile(r"(?:^|[-_.])(?:(train|trn|training)|(test|tst|testing))(?=[-_.]|$)", re.I)
 
 
@@ -65,11 +82,18 @@ def _format(file: InputFile, limits: Limits) -> str | None:
     ending = name[name.rfind(".") :] if "." in name else ""
     if ending in _ENDINGS:
         return _ENDINGS[ending]
+    for pattern, kind in _NAMES.items():
+        if pattern.fullmatch(name.rpartition("/")[2]):
+            return kind
     head = first_bytes(file, limits)
     if head.lstrip().startswith(b"{"):
         return "jsonl"
     if _ARFF.match(head):
-        return "arff"
+        return "uci" if _KEEL.search(head) else "arff"
+    if _VW.match(head):
+        return "vw"
+    if looks_like_table(head):
+        return "uci"
     return "xc" if HEADER.match(head) else None
 
 

@@ -8,16 +8,38 @@ from typing import Any
 
 from tagcore.readers.arff import Arff
 from tagcore.readers.cards import recognise, split_name
+from tagcore.readers.citeulike import CiteULike
 from tagcore.readers.csvfile import Csv
 from tagcore.readers.files import Limits, errors_named
 from tagcore.readers.jsonl import Jsonl
 from tagcore.readers.locate import locate, unpacked
+from tagcore.readers.matlab import Matlab
+from tagcore.readers.qrels import Qrels
+from tagcore.readers.rcv1 import Vectors
 from tagcore.readers.rejects import ReadError
+from tagcore.readers.sgml import Sgml
 from tagcore.readers.source import Source
+from tagcore.readers.svmlight import Svmlight
+from tagcore.readers.uci import Uci
+from tagcore.readers.vw import VowpalWabbit
 from tagcore.readers.xc import ExtremeClassification
 from tagcore.store import file_hash
 
-FORMATS: dict[str, type[Source]] = {kind.format: kind for kind in (Jsonl, Csv, Arff, ExtremeClassification)}
+_KINDS = (
+    Jsonl,
+    Csv,
+    Arff,
+    ExtremeClassification,
+    Sgml,
+    Qrels,
+    Vectors,
+    CiteULike,
+    Svmlight,
+    VowpalWabbit,
+    Matlab,
+    Uci,
+)
+FORMATS: dict[str, type[Source]] = {kind.format: kind for kind in _KINDS}
 
 
 def open_source(
@@ -26,8 +48,8 @@ def open_source(
     """The documents of a file, of a folder, or of one data set of a folder (FOLDER:NAME).
 
     The first bad row raises BadRow; with `skip_bad_rows` the bad rows go to that file and reading goes on. A known
-    data set is recognised by its card and its counts are compared with it, unless a `format` is named. The options
-    are those of the format: see TextOptions, CsvOptions, ArffOptions, XCOptions.
+    data set is recognised by its card and its counts are compared with it, unless a `format` is named, or options
+    other than the card's, which may well give other counts. The options are those of the format: see its class.
     """
     if format is not None and format not in FORMATS:
         raise ValueError(f"format is {format!r}, expected one of {', '.join(FORMATS)}")
@@ -41,13 +63,15 @@ def open_source(
         if card:
             kind = FORMATS[card.format]
             files = [part for file in card.find(folder) or () for part in unpacked(file)]
+            usual = _made(kind.Options, {**card.options, **vars(limits)})
             options = {**card.options, **options}
         else:
             found, files = locate(folder, format, limits)
             kind = FORMATS[found]
         side_file = _side_file(skip_bad_rows, folder)
-    source = kind(files, _made(kind.Options, options), skip_bad_rows=side_file)
-    source.card = card
+    made = _made(kind.Options, options)
+    source = kind(files, made, skip_bad_rows=side_file)
+    source.card = card if card and made == usual else None
     return source
 
 

@@ -10,13 +10,13 @@ import numpy as np
 from tagcore.corpus import Block, Names
 from tagcore.kernels.parsing import NEWLINE, NUMBER, PAIR, TAG, TWICE, WORD
 from tagcore.kernels.xc import xc_rows
-from tagcore.readers.files import Chunk, InputFile, Limits, first_bytes, read_small
+from tagcore.readers.files import Chunk, InputFile, Limits, first_bytes
+from tagcore.readers.names import read_names
 from tagcore.readers.rejects import BadRow, ReadError
 from tagcore.readers.source import Source
-from tagcore.readers.sparse import SparseRows
+from tagcore.readers.sparse import MOST_COLUMNS, SparseRows
 
 HEADER = re.compile(rb"(\d{1,18})[ \t]+(\d{1,18})[ \t]+(\d{1,18})[ \t]*\r?(?:\n|$)")
-_MOST_COLUMNS = 1 << 24
 _WORD_NAMES, _TAG_NAMES = ("words.txt", "Xf.txt"), ("tags.txt", "Yf.txt")
 
 
@@ -101,8 +101,8 @@ def _header(file: InputFile, limits: Limits) -> tuple[int, int, int]:
         raise BadRow(file.name, 1, line, "three whole numbers: rows, words, tags")
     rows, words, tags = map(int, match.groups())
     for what, n in (("words", words), ("tags", tags)):
-        if not 1 <= n <= _MOST_COLUMNS:
-            raise BadRow(file.name, 1, n, f"from 1 to {_MOST_COLUMNS} {what}")
+        if not 1 <= n <= MOST_COLUMNS:
+            raise BadRow(file.name, 1, n, f"from 1 to {MOST_COLUMNS} {what}")
     return rows, words, tags
 
 
@@ -129,11 +129,4 @@ def _beside(folder: Path, named: str | None, usual: Sequence[str]) -> Path | Non
 def _names(path: Path | None, n: int, prefix: str, limits: Limits) -> Names:
     if path is None:
         return Names(f"{prefix}{i}" for i in range(n))
-    try:
-        lines = read_small(InputFile(path), limits).decode().splitlines()
-    except UnicodeDecodeError as error:
-        raise ReadError(f"{path}: not UTF-8 text ({error.reason} at byte {error.start + 1})") from None
-    names = Names(line.strip() for line in lines)
-    if not len(names) == len(lines) == n:
-        raise ReadError(f"{path}: {len(lines)} names, {len(names)} of them different, expected {n} different ones")
-    return names
+    return read_names(InputFile(path), limits, n)

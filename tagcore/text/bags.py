@@ -6,23 +6,26 @@ import numpy as np
 import scipy.sparse as sp
 
 
-def clean_counts(counts: sp.spmatrix, width: int, first: int = 0) -> sp.csr_matrix:
-    """Sorted rows of positive counts; ValueError where a count is negative or no number, or a column is missing.
+def clean_counts(counts: sp.spmatrix, width: int, first: int = 0, *, signed: bool = False) -> sp.csr_matrix:
+    """Sorted rows without zeros; ValueError where a count is no number or a column is missing.
 
-    `first` is the number of the first row, for the message.
+    Unless `signed`, a count below 0 is wrong as well. `first` is the number of the first row, for the message.
     """
     if not sp.issparse(counts) or counts.ndim != 2:
         raise ValueError(f"expected a sparse matrix of counts, got {type(counts).__name__}")
     if counts.shape[1] != width:
         raise ValueError(f"expected counts of {width} columns, got {counts.shape[1]}")
     rows = sp.csr_matrix(counts)
-    wrong = ~(np.isfinite(rows.data) & (rows.data >= 0))
+    wrong = ~np.isfinite(rows.data)
+    if not signed:
+        wrong |= rows.data < 0
     if wrong.any():
         place = int(np.flatnonzero(wrong)[0])
-        row = int(np.searchsorted(rows.indptr, place, side="right")) - 1
-        raise ValueError(
-            f"row {first + row}, column {rows.indices[place]}: count {rows.data[place]}, expected a number ≥ 0"
-        )
+        row, value = int(np.searchsorted(rows.indptr, place, side="right")) - 1, rows.data[place]
+        expected = "a number ≥ 0"
+        if value < 0 and np.isfinite(value):
+            expected += " (values that are no counts need use_idf=False, sublinear_tf=False and binary=False)"
+        raise ValueError(f"row {first + row}, column {rows.indices[place]}: count {value}, expected {expected}")
     if not rows.has_canonical_format or not rows.data.all():
         rows = rows.copy()
         rows.sum_duplicates()
@@ -31,17 +34,18 @@ def clean_counts(counts: sp.spmatrix, width: int, first: int = 0) -> sp.csr_matr
 
 
 class BagFrequencies:
-    """In how many rows each column is positive, and its sum, over all blocks."""
+    """In how many rows each column is not 0, and the sum of its sizes, over all blocks."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, *, signed: bool = False) -> None:
         self.n_documents = 0
+        self.signed = signed
         self.df = np.zeros(width, np.int64)
         self.tf = np.zeros(width)
 
     def add_all(self, blocks: Iterable[sp.spmatrix]) -> "BagFrequencies":
         for block in blocks:
-            rows = clean_counts(block, self.df.size, self.n_documents)
+            rows = clean_counts(block, self.df.size, self.n_documents, signed=self.signed)
             self.df += np.bincount(rows.indices, minlength=self.df.size)
-            self.tf += np.bincount(rows.indices, weights=rows.data, minlength=self.df.size)
+            self.tf += np.bincount(rows.indices, weights=np.abs(rows.data), minlength=self.df.size)
             self.n_documents += rows.shape[0]
         return self

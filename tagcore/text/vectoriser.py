@@ -103,12 +103,15 @@ class Vectoriser(BaseEstimator):
         return self._rows(lookup.ids(block) for block in text_blocks(texts))
 
     def fit_counts(self, blocks: Iterable[sp.csr_matrix], names: Iterable[str]) -> "Vectoriser":
-        """As `fit_blocks`, from CSR rows of counts; `names` are the terms of their columns and keep their order."""
+        """As `fit_blocks`, from CSR rows of counts; `names` are the terms of their columns and keep their order.
+
+        Values below 0, as measured ones may be, need `use_idf`, `sublinear_tf` and `binary` to be off.
+        """
         check_parameters(self.get_params())
         if self.vocabulary is not None:
             raise ValueError("fit_counts takes its terms from `names`: expected vocabulary=None")
         terms = unique_strings(names, "two columns have one name")
-        seen = BagFrequencies(len(terms)).add_all(blocks)
+        seen = BagFrequencies(len(terms), signed=self._signed()).add_all(blocks)
         limits = Limits(self.min_df, self.max_df, self.max_features)
         columns = limits.within(seen.df, seen.n_documents)
         tf = (seen.df if self.binary else seen.tf)[columns]
@@ -121,7 +124,7 @@ class Vectoriser(BaseEstimator):
     def transform_counts(self, counts: sp.csr_matrix) -> sp.csr_matrix:
         """Weights of counted rows with the columns that `fit_counts` saw, or those of `terms_` after another fit."""
         self._check_fitted()
-        rows = clean_counts(counts, self.n_features_in_)
+        rows = clean_counts(counts, self.n_features_in_, signed=self._signed())
         if self.columns_.size < self.n_features_in_:
             rows = rows[:, self.columns_]
         return self._weighting().of_counts(rows)
@@ -206,6 +209,10 @@ class Vectoriser(BaseEstimator):
         if not self.use_idf:
             return np.ones(df.size)
         return inverse_document_frequency(df, n_documents, self.smooth_idf, np.dtype(self.dtype))
+
+    def _signed(self) -> bool:
+        """Whether values below 0 have a meaning: only where they are not weighed as counts are."""
+        return not (self.use_idf or self.sublinear_tf or self.binary)
 
     def _lookup(self) -> Lookup:
         self._check_fitted()

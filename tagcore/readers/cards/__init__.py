@@ -21,7 +21,14 @@ class Card:
     format: str
     files: dict[str, str | None]  # file name without .gz -> part of the official split, if there is one
     options: dict[str, Any] = field(default_factory=dict)
+    features: dict[str, Any] = field(default_factory=dict)  # what the vectoriser must be told of this set
     expected: dict[str, int] = field(default_factory=dict)  # documents, train, test, words, tags, untagged, wordless
+
+    @property
+    def learnable(self) -> bool:
+        """Whether there is something to learn: words, and tags to choose between."""
+        documents = self.expected.get("documents", self.expected.get("train", 0) + self.expected.get("test", 0))
+        return self.expected.get("tags", 2) > 1 and self.expected.get("wordless", 0) < max(documents, 1)
 
     def find(self, place: Path) -> list[InputFile] | None:
         """The files of this set in a folder, or beside a file, each plain or with .gz; None where one is missing."""
@@ -66,12 +73,22 @@ def recognise(path: Path | str) -> Card | None:
             raise ReadError(f"{folder}: no data set called {name!r} there; there are {names}")
         return here[name]
     if len(here) > 1:
-        files = [str(folder / next(iter(card.files))) for card in here.values()]
+        found = [card.find(folder) or [] for card in here.values()]
+        files = [file.name for files in found if len(files) == 1 for file in files]
         raise ReadError(
             f"{folder}: holds {len(here)} data sets; choose one: "
             f"{', '.join(f'{folder}:{name}' for name in here)} (or as a file: {', '.join(files)})"
         )
     return next(iter(here.values()), None)
+
+
+def data_sets(folder: Path) -> list[str]:
+    """Every known set to learn from, in a folder or one below it, as FOLDER or FOLDER:NAME."""
+    found = []
+    for place in (folder, *sorted(p for p in folder.iterdir() if p.is_dir())):
+        here = [card for card in known_cards() if card.find(place)]
+        found += [f"{place}:{c.name}" if len(here) > 1 else str(place) for c in here if c.learnable]
+    return found
 
 
 def split_name(path: Path | str) -> tuple[Path, str | None]:

@@ -150,9 +150,9 @@ def test_prefixes_that_make_two_labels_one(tmp_path: Path) -> None:
 
 
 def test_a_missing_label_file_is_named(tmp_path: Path) -> None:
-    path = write(tmp_path, "{}")
+    path = write(tmp_path, "{}", header=HEADER.replace(" -C 2", ""))
     (tmp_path / "a.xml").unlink()
-    with pytest.raises(ReadError, match=r"no a.xml beside it"):
+    with pytest.raises(ReadError, match=r"no XML file of its name beside it and no -C in the name of its relation"):
         read(path)
     with pytest.raises(ReadError, match=r"b.xml: there is no such file"):
         read(path, labels="b.xml")

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import threading
 import zipfile
 from pathlib import Path
 
@@ -147,3 +148,14 @@ def test_lines_are_whole_whatever_the_size_of_reads(tmp_path: Path, monkeypatch:
     good = {c.line + i: text for c in chunks if not c.too_long for i, text in enumerate(c.data.split(b"\n")) if text}
     assert good == {1: b"a", 3: b"bb", 6: b"dd", 8: b"f"}
     assert all(isinstance(c, Chunk) for c in chunks)
+
+
+def test_who_stops_reading_leaves_no_thread_and_no_open_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files_module, "CHUNK", 64)
+    path = gzipped(tmp_path / "a.jsonl.gz", ROWS)
+    assert b"".join(files_module.read_chunks(InputFile(path), Limits())) == ROWS
+    threads, opened = threading.active_count(), len(os.listdir("/proc/self/fd"))
+    chunks = files_module.read_chunks(InputFile(path), Limits())
+    assert next(chunks) == ROWS[:64]
+    chunks.close()
+    assert (threading.active_count(), len(os.listdir("/proc/self/fd"))) == (threads, opened)

@@ -50,6 +50,15 @@ def test_a_known_set_with_other_counts_is_refused(tiny: Path) -> None:
     assert len(read(tiny, format="jsonl", tags="labels").documents) == 4
 
 
+def test_options_other_than_those_of_the_card_may_give_other_counts(tiny: Path) -> None:
+    with open(tiny / "tiny-test.jsonl", "a") as file:
+        file.write('{"text": "d", "labels": ["z"]}\n')
+    got = read(tiny, html=False)
+    assert (len(got.documents), got.source.card) == (4, None)
+    with pytest.raises(ReadError, match=r"2 test \(expected 1\)"):
+        read(tiny, tags="labels", row_bytes=1000)
+
+
 def test_rejected_rows_of_a_known_set_count_as_rows(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     jsonl(tiny / "tiny-train.jsonl", {"text": "a", "labels": ["x"]}, {"text": 5})
     side = tmp_path_factory.mktemp("side") / "rejected"

@@ -5,7 +5,9 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
+from sklearn.preprocessing import normalize
 
 from tagcore.text import Vectoriser
 from tests.unit.text.peers import assert_same_rows
@@ -95,3 +97,45 @@ def test_a_dense_block_is_refused():
 def test_a_vocabulary_and_counts_exclude_each_other():
     with pytest.raises(ValueError, match="expected vocabulary=None"):
         Vectoriser(vocabulary=["a"]).fit_counts([sp.csr_matrix([[1]])], ["a"])
+
+
+eighths = st.integers(-99, 99).map(lambda i: i / 8)
+PLAIN = {"use_idf": False, "sublinear_tf": False, "binary": False}
+
+
+@given(
+    hnp.arrays(np.float32, st.tuples(st.integers(1, 6), st.just(4)), elements=eighths),
+    st.sampled_from(["l1", "l2", None]),
+)
+def test_measured_values_below_zero_are_kept_without_weighting(values, norm):
+    kept = np.flatnonzero(values.any(axis=0))
+    if not kept.size:
+        return
+    ours = Vectoriser(norm=norm, dtype=np.float64, **PLAIN).fit_counts([sp.csr_matrix(values)], "abcd")
+    assert ours.df_.tolist() == (values != 0).sum(axis=0)[kept].tolist()
+    wanted = values[:, kept].astype(np.float64)
+    if norm:
+        wanted = normalize(wanted, norm)
+    np.testing.assert_allclose(ours.transform_counts(sp.csr_matrix(values)).toarray(), wanted, rtol=1e-12)
+
+
+def test_the_largest_columns_are_kept_whatever_their_sign():
+    rows = sp.csr_matrix([[-5.0, 1.0, 0.0], [-4.0, 1.0, 2.0]])
+    assert Vectoriser(max_features=1, **PLAIN).fit_counts([rows], "abc").terms_.tolist() == ["a"]
+
+
+@pytest.mark.parametrize("weighting", PLAIN)
+def test_measured_values_below_zero_have_no_weight_as_counts(weighting):
+    rows = sp.csr_matrix([[1.0, -2.0]])
+    needed = "row 0, column 1: count -2.0, .*use_idf=False, sublinear_tf=False and binary=False"
+    with pytest.raises(ValueError, match=needed):
+        Vectoriser(**PLAIN | {weighting: True}).fit_counts([rows], "ab")
+    fitted = Vectoriser(**PLAIN | {weighting: True}).fit_counts([abs(rows)], "ab")
+    with pytest.raises(ValueError, match=needed):
+        fitted.transform_counts(rows)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_what_is_no_number_is_refused_under_any_settings(value):
+    with pytest.raises(ValueError, match=r"row 0, column 1: count .*expected a number ≥ 0$"):
+        Vectoriser(**PLAIN).fit_counts([sp.csr_matrix([[1.0, value]])], "ab")

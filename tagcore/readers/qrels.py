@@ -1,0 +1,152 @@
+"""Relevance judgements as TREC writes them, `TOPIC document 1`: documents that have tags and no words."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import scipy.sparse as sp
+
+from tagcore.corpus import Block, documents_table, taggings_table
+from tagcore.kernels.parsing import AFTER, BINARY, NUMBER, TAG
+from tagcore.kernels.qrels import qrels_lines
+from tagcore.readers.files import Chunk, InputFile, Limits
+from tagcore.readers.rejects import BadRow, ReadError
+from tagcore.readers.seen import Seen
+from tagcore.readers.source import Source
+from tagcore.readers.sparse import report_bad, spelled
+
+_EXPECTED = {
+    TAG: "a topic in printable ASCII, then a blank",
+    NUMBER: "the number of a document, then a blank",
+    BINARY: "1 for relevant",
+    AFTER: "the end of the line: a topic, a document and 1",
+}
+_SHORTEST = len("A 1 1\n")
+
+
+@dataclass(frozen=True, kw_only=True)
+class QrelsOptions(Limits):
+    """`last_train`: documents up to this number are the train part of the official split, those after it the test."""
+
+    last_train: int | None = None
+
+
+class Judged(NamedTuple):
+    """Documents with all of their topics: CSR without values."""
+
+    documents: np.ndarray
+    starts: np.ndarray
+    topics: np.ndarray
+
+
+class _Lines(NamedTuple):
+    """Judgements one by one, with their lines in the file."""
+
+    lines: np.ndarray
+    documents: np.ndarray
+    topics: np.ndarray
+
+    def cut(self, at: slice | np.ndarray) -> "_Lines":
+        return _Lines(self.lines[at], self.documents[at], self.topics[at])
+
+    def runs(self) -> np.ndarray:
+        """Where the lines of one document begin."""
+        return np.flatnonzero(np.diff(self.documents, prepend=-1))
+
+
+class Qrels(Source):
+    """The lines of one document stand together; documents come in any order."""
+
+    format = "qrels"
+    Options = QrelsOptions
+
+    def _parts(self) -> Iterator[Block]:
+        for file, part in self.judged():
+            sizes = np.diff(part.starts)
+            split = official_split(part.documents, self.options.last_train, file)
+            yield Block(
+                documents_table(id=pc.cast(pa.array(part.documents), pa.string()), split=split),
+                taggings_table(np.repeat(np.arange(len(sizes)), sizes), part.topics),
+            )
+
+    def judged(self) -> Iterator[tuple[InputFile, Judged]]:
+        """Whole documents, those of about one chunk of the file at a time."""
+        seen = Seen()
+        for file in self.files:
+            held = _Lines(*np.empty((3, 0), np.int64))
+            for chunk in self._lines(file):
+                found = self._read(file, chunk)
+                found = _Lines(*(np.concatenate(pair) for pair in zip(held, found, strict=True)))
+                last = int(found.runs()[-1]) if len(found.lines) else 0  # this document may go on in the next chunk
+                held = found.cut(slice(last, None))
+                self._check_size(file, held)
+                yield from self._whole(file, found.cut(slice(last)), seen)
+            yield from self._whole(file, held, seen)
+
+    def _read(self, file: InputFile, chunk: Chunk) -> _Lines:
+        data = np.frombuffer(chunk.data, np.uint8)
+        lines, documents, starts, stops, bad = qrels_lines(data)
+        report_bad(bad, self._rejects, file, chunk, _EXPECTED)
+        topics, names = spelled(data, starts, stops)
+        numbers = np.array([self.tags.id(name.decode()) for name in names], np.int64)
+        return _Lines(lines + chunk.line, documents, numbers[topics])
+
+    def _whole(self, file: InputFile, found: _Lines, seen: Seen) -> Iterator[tuple[InputFile, Judged]]:
+        runs = found.runs()
+        sizes = np.diff(runs, append=len(found.lines))
+        again = np.repeat(seen.again(found.documents[runs]), sizes)
+        self._reject(file, found.cut(again), "the lines of a document together; lines before have the same")
+        key = np.repeat(np.arange(len(runs)), sizes) * len(self.tags) + found.topics
+        twice = ~again
+        twice[np.unique(key, return_index=True)[1]] = False
+        self._reject(file, found.cut(twice), "every topic of a document once")
+        found = found.cut(~again & ~twice)
+        if len(found.lines):
+            runs = found.runs()
+            yield file, Judged(found.documents[runs], np.append(runs, len(found.lines)), found.topics)
+
+    def _reject(self, file: InputFile, bad: _Lines, expected: str) -> None:
+        names = list(self.tags) if len(bad.lines) else []
+        for line, document, topic in zip(*bad, strict=True):
+            row = f"{names[topic]} {document} 1"
+            self._rejects.add(file.name, int(line), row, expected, row.encode())
+
+    def _check_size(self, file: InputFile, held: _Lines) -> None:
+        """One document must not fill the memory."""
+        if len(held.lines) * _SHORTEST > self.options.row_bytes:
+            limit = f"at most {self.options.row_bytes} bytes of lines for a document (the limit row_bytes)"
+            raise BadRow(file.name, int(held.lines[0]), int(held.documents[0]), limit)
+
+
+def read_qrels(path: Path | str) -> tuple[np.ndarray, sp.csr_matrix, list[str]]:
+    """(numbers of the documents, documents × topics, names of the topics), in the order of the file.
+
+    >>> documents, topics, names = read_qrels(folder / "rcv1-v2.topics.qrels.gz")   # doctest: +SKIP
+    """
+    return read_judgements(InputFile(Path(path)), Limits())
+
+
+def read_judgements(file: InputFile, limits: Limits) -> tuple[np.ndarray, sp.csr_matrix, list[str]]:
+    bounds = {f.name: getattr(limits, f.name) for f in fields(Limits)}
+    source = Qrels([file], QrelsOptions(**bounds))
+    parts = [part for _, part in source.judged()]
+    if not parts:
+        raise ReadError(f"{file.name}: no documents")
+    indices = np.concatenate([part.topics for part in parts]).astype(np.int32)
+    sizes = np.concatenate([np.diff(part.starts) for part in parts])
+    shape = (len(sizes), len(source.tags))
+    ones = np.ones(len(indices), np.float32)
+    topics = sp.csr_matrix((ones, indices, np.append(0, np.cumsum(sizes))), shape=shape)
+    topics.sort_indices()
+    return np.concatenate([part.documents for part in parts]), topics, list(source.tags)
+
+
+def official_split(documents: np.ndarray, last_train: int | None, file: InputFile) -> Sequence[str | None] | pa.Array:
+    """The part of each document: by its number where the split is by number, else that of the file."""
+    if last_train is None:
+        return [file.split] * len(documents)
+    return pc.if_else(pc.less_equal(pa.array(documents), last_train), "train", "test")

@@ -1,0 +1,91 @@
+"""svmlight (libsvm) text with any number of labels: `label,label word:value word:value ... # comment`."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tagcore.corpus import Block, Names
+from tagcore.kernels.parsing import NUMBER, ORDER, PAIR, TAG, TWICE, WORD
+from tagcore.kernels.svmlight import svmlight_rows
+from tagcore.readers.files import InputFile, Limits, line_chunks
+from tagcore.readers.source import Source
+from tagcore.readers.sparse import MOST_COLUMNS, SparseRows
+
+
+@dataclass(frozen=True, kw_only=True)
+class SvmlightOptions(Limits):
+    """`zero_based`: whether the first word is number 0; by default only where a file uses that number or has no words.
+
+    `n_features`: how many words there are, by default up to the largest number that is used.
+    """
+
+    zero_based: bool | None = None
+    n_features: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        n = self.n_features
+        if n is not None and not (type(n) is int and 1 <= n <= MOST_COLUMNS):
+            raise ValueError(f"n_features is {n!r}, expected a whole number from 1 to {MOST_COLUMNS}")
+
+
+class Svmlight(Source):
+    """The files are read twice, first for their words and tags.
+
+    Words are called w0, w1, ... and tags 0, 1, ... by their numbers in the file; `qid:...` is left out. Equal to
+    scikit-learn's `load_svmlight_files(..., multilabel=True)`, in single precision.
+    """
+
+    format = "svmlight"
+    Options = SvmlightOptions
+    _labels: np.ndarray | None = None
+    _first = 0
+
+    def _parts(self) -> Iterator[Block]:
+        if self._labels is None:
+            self._labels = self._survey()
+        n_words = len(self.words or ())
+        lowest, most = self._first, self._first + n_words
+        expected = {
+            TAG: "whole numbers between commas as labels",
+            PAIR: "a pair word:value",
+            WORD: f"a word number from {lowest} to {most - 1}",
+            TWICE: "every label once in a row",
+            ORDER: "word numbers that rise",
+            NUMBER: "a finite number of single precision as value",
+        }
+        for file in self.files:
+            for chunk in self._lines(file):
+                found, _, _ = svmlight_rows(np.frombuffer(chunk.data, np.uint8), lowest, most)
+                rows = SparseRows(*found)
+                rows.report(self._rejects, file, chunk, expected)
+                rows.round_exactly(chunk.data)
+                rows = rows._replace(words=rows.words - lowest, tags=np.searchsorted(self._labels, rows.tags))
+                if len(rows.lines):
+                    yield rows.block(file, chunk.line, self._id_prefix(file), n_words)
+
+    def _survey(self) -> np.ndarray:
+        """Settles the words and the tags, in the order of their numbers; returns the labels."""
+        zero_based, n_features = self.options.zero_based, self.options.n_features
+        found = [self._survey_file(file) for file in self.files]
+        labels = np.unique(np.concatenate([labels for _, _, labels in found]))
+        if zero_based is None:
+            zero_based = not all(high >= 0 and low > 0 for low, high, _ in found)
+        high = max(high for _, high, _ in found)
+        self._first = 0 if zero_based else 1
+        n_words = max(1, high + 1 - self._first) if n_features is None else n_features
+        self.words = Names(f"w{i}" for i in range(self._first, self._first + n_words))
+        self.tags = Names(map(str, labels.tolist()))
+        return labels
+
+    def _survey_file(self, file: InputFile) -> tuple[int, int, np.ndarray]:
+        """(smallest word, largest word, labels) of the rows that can be read; the largest is -1 without any."""
+        low, high, labels = MOST_COLUMNS, -1, np.empty(0, np.int64)
+        lowest = 0 if self.options.zero_based is not False else 1
+        for chunk in line_chunks(file, self.options):
+            if not chunk.too_long:
+                found, first, last = svmlight_rows(np.frombuffer(chunk.data, np.uint8), lowest, MOST_COLUMNS)
+                low, high = min(low, int(first)), max(high, int(last))
+                labels = np.union1d(labels, SparseRows(*found).tags)
+        return low, high, labels

@@ -2,6 +2,10 @@
 
 from tagcore.baselines.knn import KNN
 from tagcore.baselines.linear import OneVsRestLinear
+from tagcore.baselines.logistic import OneVsRestLogistic
+from tagcore.baselines.passive_aggressive import PassiveAggressive
 from tagcore.baselines.popular import Popular
+from tagcore.baselines.ridge import Ridge
+from tagcore.baselines.similarity import VectorSimilarity
 
-__all__ = ["KNN", "OneVsRestLinear", "Popular"]
+__all__ = ["KNN", "OneVsRestLinear", "OneVsRestLogistic", "PassiveAggressive", "Popular", "Ridge", "VectorSimilarity"]

@@ -91,10 +91,7 @@ class KNN(TagModel):
             tag_weights = normalize(Y, norm="l1").data
         else:
             raise ValueError(f'weighting must be "presence" or "share", got {self.weighting!r}')
-        index = normalize(X).tocsc()
-        self.word_starts_ = index.indptr.astype(np.int64)
-        self.documents_ = index.indices.astype(np.int32)
-        self.weights_ = index.data.astype(np.float32)
+        self.word_starts_, self.documents_, self.weights_ = inverted_index(X)
         self.tag_starts_ = Y.indptr.astype(np.int64)
         self.tag_ids_ = Y.indices.astype(np.int32)
         self.tag_weights_ = tag_weights.astype(np.float32)
@@ -109,14 +106,14 @@ class KNN(TagModel):
 
     def _scores(self, X: sp.csr_matrix) -> np.ndarray:
         scores, voters = np.zeros((X.shape[0], self.n_labels_)), np.empty(X.shape[0], np.int64)
-        score_rows(*_rows(X), *self._settings(), scores, voters)
+        score_rows(*kernel_rows(X), *self._settings(), scores, voters)
         scores[voters == 0] = self.shares_
         return scores
 
     def _top_k(self, X: sp.csr_matrix, k: int) -> tuple[np.ndarray, np.ndarray]:
         tags, scores = np.empty((X.shape[0], k), np.int64), np.empty((X.shape[0], k))
         voters = np.empty(X.shape[0], np.int64)
-        suggest_rows(*_rows(X), *self._settings(), tags, scores, voters)
+        suggest_rows(*kernel_rows(X), *self._settings(), tags, scores, voters)
         tags[voters == 0], scores[voters == 0] = best_k(self.shares_[None], k)
         return tags, scores
 
@@ -142,5 +139,12 @@ def _query_row(words: ArrayLike, values: ArrayLike) -> tuple[np.ndarray, np.ndar
     return words, values
 
 
-def _rows(X: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def inverted_index(X: sp.csr_matrix) -> Postings:
+    """The documents of every word with their weights, rows brought to unit length."""
+    index = normalize(X).tocsc()
+    return index.indptr.astype(np.int64), index.indices.astype(np.int32), index.data.astype(np.float32)
+
+
+def kernel_rows(X: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows as the kernels take them."""
     return X.data.astype(np.float64, copy=False), X.indices, X.indptr

@@ -4,11 +4,13 @@ A machine starts with the documents of its tag and some others, is solved on the
 that it gets wrong, until there are none. The rest is looked at for a block of tags at once: one read of all rows.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
+from tagcore.baselines.tag_blocks import BlockSettings, Solution, rows_with_constant
 from tagcore.kernels.linear import block_margins, dual_descent
 from tagcore.shards import Arrays
 
@@ -18,16 +20,13 @@ _INTAKE = 256  # new documents that it may always take in at once
 
 
 @dataclass(frozen=True)
-class Settings:
-    """The problem (cost, loss, weights of the two sides), how closely it is solved, and what is kept."""
+class Settings(BlockSettings):
+    """Beside how closely it is solved: the problem (cost, loss, weights of the two sides)."""
 
     cost: float
     squared: bool
     balanced: bool
-    tol: float
-    max_iter: int
     seed: int
-    prune: float
 
     def bounds(self, carriers: int, n: int) -> tuple[np.ndarray, np.ndarray]:
         """(upper bounds of α, addition to the diagonal of Q), each for documents without and with the tag."""
@@ -38,41 +37,21 @@ class Settings:
 
 
 def shared_rows(X: sp.csr_matrix, intercept: bool, seed: int) -> Arrays:
-    """The documents as every machine reads them, with a last column for the intercept, and the opening ones."""
-    n, width = X.shape
-    constant = sp.csr_matrix(np.full((n, 1), float(intercept)))
-    X = sp.hstack([X, constant], format="csr", dtype=np.float32)
-    return {
-        "data": X.data,
-        "indices": X.indices,
-        "indptr": X.indptr,
-        "squares": np.asarray(X.multiply(X).sum(axis=1), np.float64).ravel(),
-        "width": np.array(width),
-        "opening": np.random.default_rng(seed).permutation(n)[:_OPENING],
-    }
+    """The documents as every machine reads them, and the opening ones."""
+    rows = rows_with_constant(X, intercept)
+    squares = np.add.reduceat(np.append(np.square(rows["data"], dtype=np.float64), 0.0), rows["indptr"][:-1])
+    squares[np.diff(rows["indptr"]) == 0] = 0.0  # reduceat gives the next row's first value there
+    opening = np.random.default_rng(seed).permutation(X.shape[0])[:_OPENING]
+    return {**rows, "squares": squares, "opening": opening}
 
 
-def solve_tags(settings: Settings, tags: Arrays, rows: Arrays) -> Arrays:
-    """Machines of the tags given: the `number` of each, its documents as `indices` and `indptr`.
-
-    Returns the weights of at least `prune` in magnitude, one machine after the other (words, values, how many of
-    each); the intercepts; the passes made, and the gap of the stopping rule that was left.
-    """
-    count = tags["number"].size
-    known: Arrays = {"counts": np.zeros(count, np.int64), "intercepts": np.zeros(count, np.float32)}
-    known |= {"passes": np.zeros(count, np.int64), "gaps": np.zeros(count)}
-    words, values = [np.empty(0, np.int32)], [np.empty(0, np.float32)]
-    for start in range(0, count, LANES):
-        block = range(start, min(start + LANES, count))
-        carriers = [tags["indices"][tags["indptr"][t] : tags["indptr"][t + 1]] for t in block]
-        weights, passes, gaps = _solve_block(settings, tags["number"][start : block.stop], carriers, rows)
-        known["passes"][start : block.stop], known["gaps"][start : block.stop] = passes, gaps
-        for t, w in zip(block, weights.T, strict=False):
-            kept = np.flatnonzero(np.abs(w[:-1]) >= max(settings.prune, np.finfo(np.float32).tiny))
-            words.append(kept.astype(np.int32))
-            values.append(w[kept])
-            known["counts"][t], known["intercepts"][t] = kept.size, w[-1]
-    return {"words": np.concatenate(words), "values": np.concatenate(values), **known}
+def solve(settings: Settings, numbers: np.ndarray, carriers: list[np.ndarray], rows: Arrays) -> Iterator[Solution]:
+    """The machines of all tags, block by block; `passes` are those over the documents that decide."""
+    for start in range(0, len(carriers), LANES):
+        block = slice(start, start + LANES)
+        weights, passes, gaps = _solve_block(settings, numbers[block], carriers[block], rows)
+        for t in range(len(passes)):
+            yield Solution(start + t, weights[:, t], int(passes[t]), float(gaps[t]))
 
 
 def _solve_block(

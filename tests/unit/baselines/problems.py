@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from tagcore.base import TagModel
 from tagcore.corpus import tag_matrix
 from tagcore.readers import open_source
 
@@ -30,6 +31,14 @@ def noisy(n: int = 150, words: int = 40, tags: int = 20, seed: int = 0) -> tuple
     X, Y = rng.poisson(0.2, (n, words)).astype(float), rng.poisson(0.15, (n, tags)).astype(float)
     X[::17], Y[::13], Y[:, -1] = 0.0, 0.0, 0.0
     return sp.csr_matrix(X), sp.csr_matrix(Y)
+
+
+def nearly_linear(n: int = 2500, words: int = 80, tags: int = 5) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+    """more documents than a machine starts with, and tags that words nearly tell, each rarer than the one before."""
+    rng = np.random.default_rng(5)
+    X = rng.poisson(0.15, (n, words)).astype(float)
+    Y = X @ rng.normal(size=(words, tags)) + rng.normal(size=(n, tags)) > np.linspace(1.0, 5.0, tags)
+    return sp.csr_matrix(X), sp.csr_matrix(Y.astype(float))
 
 
 @st.composite
@@ -56,3 +65,9 @@ def official_split(folder: Path) -> tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_m
 def precision(Y: sp.csr_matrix, tags: np.ndarray, k: int) -> float:
     rows = np.repeat(np.arange(len(tags)), k)
     return float(np.mean(np.asarray(Y[rows, tags[:, :k].ravel()]) > 0))
+
+
+def weights_of(model: TagModel) -> np.ndarray:
+    """the sparse weights of a one-vs-rest model, words × tags."""
+    shape = (model.n_features_in_, model.n_labels_)
+    return sp.csr_matrix((model.coef_data_, model.coef_indices_, model.coef_indptr_), shape=shape).toarray()

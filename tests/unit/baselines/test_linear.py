@@ -10,32 +10,19 @@ from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 
 from tagcore.baselines import OneVsRestLinear
-from tests.unit.baselines.problems import noisy, official_split, precision
+from tests.unit.baselines.problems import nearly_linear, noisy, official_split, precision, weights_of
 
 EXACT = {"tol": 1e-5, "prune": 0.0, "max_iter": 100_000}
-
-
-def _weights(model):
-    shape = (model.n_features_in_, model.n_labels_)
-    return sp.csr_matrix((model.coef_data_, model.coef_indices_, model.coef_indptr_), shape=shape).toarray()
-
-
-def _large(n=2500, words=80, tags=5):
-    """more documents than a machine starts with, and tags that words nearly tell."""
-    rng = np.random.default_rng(5)
-    X = rng.poisson(0.15, (n, words)).astype(float)
-    Y = X @ rng.normal(size=(words, tags)) + rng.normal(size=(n, tags)) > np.array([1.0, 2.0, 3.0, 4.0, 5.0])
-    return sp.csr_matrix(X), sp.csr_matrix(Y.astype(float))
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 @pytest.mark.parametrize("class_weight", [None, "balanced"])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_equals_liblinear(loss, class_weight, fit_intercept):
-    X, Y = _large()
+    X, Y = nearly_linear()
     same = {"C": 0.7, "loss": loss, "class_weight": class_weight, "fit_intercept": fit_intercept}
     model = OneVsRestLinear(**same, **EXACT).fit(X, Y)
-    found = _weights(model)
+    found = weights_of(model)
     for tag in (0, 2, 4):
         peer = LinearSVC(**same, dual=True, tol=1e-6, max_iter=100_000, random_state=0)
         peer.fit(normalize(X), Y[:, [tag]].toarray().ravel())
@@ -49,50 +36,50 @@ def test_equals_liblinear(loss, class_weight, fit_intercept):
 
 
 def test_the_default_tolerance_is_close_to_liblinear():
-    X, Y = _large()
+    X, Y = nearly_linear()
     scores = next(OneVsRestLinear().fit(X, Y).score_blocks(X))[1]
     peer = LinearSVC(C=0.5, dual=True, tol=1e-6, max_iter=100_000).fit(normalize(X), Y[:, [1]].toarray().ravel())
     assert np.abs(scores[:, 1] - peer.decision_function(normalize(X))).max() < 0.1
 
 
 def test_rows_are_taken_as_they_are_on_request():
-    X, Y = _large(400)
+    X, Y = nearly_linear(400)
     model = OneVsRestLinear(normalise=False, C=0.1, **EXACT).fit(X, Y)
     peer = LinearSVC(C=0.1, dual=True, tol=1e-6, max_iter=100_000).fit(X, Y[:, [0]].toarray().ravel())
-    np.testing.assert_allclose(_weights(model)[:, 0], peer.coef_[0], atol=2e-4)
+    np.testing.assert_allclose(weights_of(model)[:, 0], peer.coef_[0], atol=2e-4)
 
 
 def test_a_machine_does_not_depend_on_its_neighbours():
     X, Y = noisy(n=600, tags=40)
     alone = sp.csr_matrix(Y.multiply(np.arange(40) == 23))
     together, single = OneVsRestLinear().fit(X, Y), OneVsRestLinear().fit(X, alone)
-    assert np.array_equal(_weights(together)[:, 23], _weights(single)[:, 23])
+    assert np.array_equal(weights_of(together)[:, 23], weights_of(single)[:, 23])
     assert together.intercept_[23] == single.intercept_[23]
 
 
 def test_the_seed_sets_the_path_but_not_the_end():
-    X, Y = _large()
-    first, again = (_weights(OneVsRestLinear(random_state=1).fit(X, Y)) for _ in range(2))
+    X, Y = nearly_linear()
+    first, again = (weights_of(OneVsRestLinear(random_state=1).fit(X, Y)) for _ in range(2))
     other, ends = OneVsRestLinear(random_state=2), []
     assert np.array_equal(first, again)
-    assert not np.array_equal(first, _weights(other.fit(X, Y)))
+    assert not np.array_equal(first, weights_of(other.fit(X, Y)))
     for seed in (1, 2):
-        ends.append(_weights(OneVsRestLinear(random_state=seed, **EXACT).fit(X, Y)))
+        ends.append(weights_of(OneVsRestLinear(random_state=seed, **EXACT).fit(X, Y)))
     np.testing.assert_allclose(*ends, atol=1e-4)
 
 
 def test_every_tag_visits_documents_in_an_order_of_its_own():
-    X, Y = _large()
-    first, second = _weights(OneVsRestLinear().fit(X, Y[:, [1, 1]])).T
+    X, Y = nearly_linear()
+    first, second = weights_of(OneVsRestLinear().fit(X, Y[:, [1, 1]])).T
     assert not np.array_equal(first, second)
     np.testing.assert_allclose(first, second, atol=0.1)
 
 
 def test_pruning_drops_small_weights_and_nothing_else():
-    X, Y = _large()
+    X, Y = nearly_linear()
     whole, pruned = OneVsRestLinear(prune=0).fit(X, Y), OneVsRestLinear(prune=0.2).fit(X, Y)
-    wanted = np.where(np.abs(_weights(whole)) >= np.float32(0.2), _weights(whole), 0)
-    assert np.array_equal(_weights(pruned), wanted)
+    wanted = np.where(np.abs(weights_of(whole)) >= np.float32(0.2), weights_of(whole), 0)
+    assert np.array_equal(weights_of(pruned), wanted)
     assert 0 < pruned.coef_data_.size < whole.coef_data_.size
     assert np.array_equal(pruned.intercept_, whole.intercept_)
     assert (pruned.coef_data_.dtype, pruned.coef_indices_.dtype) == (np.float32, np.int32)
@@ -108,15 +95,15 @@ def test_tags_that_nobody_or_everybody_has_score_a_constant():
 
 def test_counts_are_read_as_presence():
     X, Y = noisy()
-    assert np.array_equal(_weights(OneVsRestLinear().fit(X, Y)), _weights(OneVsRestLinear().fit(X, Y > 0)))
+    assert np.array_equal(weights_of(OneVsRestLinear().fit(X, Y)), weights_of(OneVsRestLinear().fit(X, Y > 0)))
 
 
 def test_too_few_passes_are_reported():
     with pytest.warns(ConvergenceWarning, match=r"\d+ of 5 tags did not converge within max_iter=1 passes"):
-        assert OneVsRestLinear(max_iter=1, tol=1e-9).fit(*_large(300)).n_iter_ >= 1
+        assert OneVsRestLinear(max_iter=1, tol=1e-9).fit(*nearly_linear(300)).n_iter_ >= 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        OneVsRestLinear().fit(*_large(300))
+        OneVsRestLinear().fit(*nearly_linear(300))
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from tasks.registry import Registry
 from tasks.steps import key_of, record_of
 from tasks.track import Measured
 
-COLUMNS = ("P@1", "P@3", "P@5", "nDCG@5", "R@5", "AUC (row)", "macro-F1@5")
+COLUMNS = ("P@1", "P@3", "P@5", "nDCG@5", "R@5", "acc@9", "AUC (row)", "macro-F1@5")
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """`tagflow run`, `train`, `experiment`, `ingest`: the flows, from the command line."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -82,6 +84,9 @@ def experiment(
     data: Annotated[
         str | None, typer.Option("--data", "-d", help="A data set, or a folder of known sets: all of them.")
     ] = None,
+    without: Annotated[
+        list[str] | None, typer.Option("--without", help="A set of the folder to leave out. Repeatable.")
+    ] = None,
     into: Annotated[Path | None, typer.Option(help="Also write the tables into this Markdown file.")] = None,
     set_: SetOption = None,
     skip_bad_rows: SkipOption = False,
@@ -92,7 +97,7 @@ def experiment(
     from infra.cli.results import write_section
 
     screen = Screen(as_json)
-    chosen = _recipe(preset, data, set_, skip_bad_rows)
+    chosen = _recipe(preset, data, set_, skip_bad_rows, without=without or [])
     reports = _in_session(screen, home, "flows.experiment", "experiment", chosen)
     if into is not None:
         tables = "\n".join(report.markdown(level="###") for report in reports)
@@ -124,25 +129,32 @@ def ingest(
         print(f"{folder}: " + ", ".join(f"{n:,} {name}" for name, n in counts.items()))
 
 
-def _recipe(name: str, data: str | None, settings: list[str] | None, skip: bool, more: dict | None = None) -> "Recipe":
+def _recipe(
+    name: str,
+    data: str | None,
+    settings: list[str] | None,
+    skip: bool,
+    more: dict | None = None,
+    without: Sequence[str] = (),
+) -> "Recipe":
     from flows.recipe import load_recipe
     from infra.cli.values import parse_pairs
 
     overrides: dict[str, Any] = {**parse_pairs(settings), **(more or {})}
     if data is not None:
-        overrides |= _sources(data)
+        overrides |= _sources(data, without)
     if skip:
         overrides["data.skip_bad_rows"] = True
     return load_recipe(name, overrides)
 
 
-def _sources(data: str) -> dict[str, Any]:
+def _sources(data: str, without: Sequence[str]) -> dict[str, Any]:
     """One source; or, of a folder that is none itself but holds known sets, all of them as a grid."""
     from tagcore.readers.cards import data_sets, known_cards
 
     folder = Path(data)
     if folder.is_dir() and not any(card.find(folder) for card in known_cards()) and (known := data_sets(folder)):
-        return {"grid": {"data.source": known}}
+        return {"grid": {"data.source": [s for s in known if re.split("[/:]", s)[-1] not in without]}}
     return {"data.source": data}
 
 

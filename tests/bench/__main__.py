@@ -42,6 +42,8 @@ def markdown(rows: list[dict[str, Any]]) -> str:
 
 
 def _cell(value: Any) -> str:
+    if value is None:
+        return ""
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 

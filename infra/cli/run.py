@@ -206,5 +206,5 @@ def _show_account(screen: Screen) -> None:
     screen.say(
         f"\n{a['total_seconds']:.1f} s in all: {a['work_seconds']:.1f} s of work, "
         f"{a['train_seconds']:.1f} s of it training; "
-        f"{a['overhead_seconds']:.1f} s of Prefect, MLflow and start-up; {screen.stood} steps stood already"
+        f"{a['overhead_seconds']:.1f} s of Prefect, MLflow, compiling and start-up; {screen.stood} steps stood already"
     )

@@ -64,17 +64,17 @@ def test_a_second_run_redoes_no_finished_step(tagflow, first):
 
 
 def test_the_champion_tags_text_files_and_standard_input(tagflow, first, tmp_path):
-    text = first["examples"][0]["text"]
+    text, model = first["examples"][0]["text"], ("--model", first["model"])
     expected = [tag for tag, _ in first["examples"][0]["suggested"]]
-    found = json.loads(tagflow("tag", text, "--json").stdout)
+    found = json.loads(tagflow("tag", text, "--json", *model).stdout)
     assert [t["tag"] for t in found["tags"]] == expected
     one_line = " ".join(text.split())
     (tmp_path / "texts.txt").write_text(f"{one_line}\n{one_line}\n")
-    from_file = tagflow("tag", "--file", str(tmp_path / "texts.txt"), "-k", "2").stdout.splitlines()
+    from_file = tagflow("tag", "--file", str(tmp_path / "texts.txt"), "-k", "2", *model).stdout.splitlines()
     assert len(from_file) == 2
     assert [cell.split()[0] for cell in from_file[0].split("\t")] == expected[:2]
-    assert json.loads(tagflow("tag", "--json", stdin=one_line).stdout)["tags"] == found["tags"]
-    unknown = tagflow("tag", "zzz qqq")
+    assert json.loads(tagflow("tag", "--json", *model, stdin=one_line).stdout)["tags"] == found["tags"]
+    unknown = tagflow("tag", "zzz qqq", *model)
     assert unknown.returncode == 0
     assert "no word of this text is known" in unknown.stderr
 

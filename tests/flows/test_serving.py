@@ -29,6 +29,7 @@ def test_mlflow_serves_the_champion(tagflow, champion):
     env = tagflow.environment(
         {
             "MLFLOW_TRACKING_URI": f"sqlite:///{tagflow.home / 'mlflow.db'}",
+            "MLFLOW_REGISTRY_URI": f"sqlite:///{tagflow.home / 'mlflow.db'}",
             "MLFLOW_ALLOW_PICKLE_DESERIALIZATION": "false",
             "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}",
         }

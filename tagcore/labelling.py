@@ -3,15 +3,25 @@
 Scores come as blocks of rows and are walked once; n × L is never formed.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from tagcore.kernels.metrics import keep_best_rows
-from tagcore.shards import freeze
+from tagcore.shards import Arrays, Executor, InProcess, freeze
 
 ScoreBlocks = Callable[[], Iterable[tuple[slice, np.ndarray]]]  # each call walks the same scores from the first row
+Partitions = ScoreBlocks | Sequence[ScoreBlocks]  # all rows, or some after the other; each counts its own from 0
+
+
+class BestRows(NamedTuple):
+    """Rows of every label, best first, ties to the lower row: those of label c from starts[c] to starts[c + 1]."""
+
+    starts: np.ndarray
+    scores: np.ndarray
+    rows: np.ndarray
 
 
 def checked_blocks(
@@ -61,38 +71,78 @@ def threshold_labels(score_blocks: ScoreBlocks, thresholds: np.ndarray) -> sp.cs
     return _labels(np.concatenate(labels), np.cumsum(np.concatenate(counts)), len(thresholds))
 
 
-def class_mass_labels(score_blocks: ScoreBlocks, rates: np.ndarray, n_rows: int) -> sp.csr_matrix:
+def class_mass_labels(
+    score_blocks: Partitions, rates: np.ndarray, n_rows: int, *, executor: Executor | None = None
+) -> sp.csr_matrix:
     """Class-mass normalisation: label c goes to its round(rate_c · n) best rows, ties to the lower row."""
-    starts, _, rows = _best_rows(score_blocks, rates, n_rows)
+    starts, _, rows = best_rows(score_blocks, _mass(rates, n_rows), n_rows, executor=executor)
     labels = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     order = np.lexsort((labels, rows))
     indptr = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=n_rows))))
     return _labels(labels[order], indptr, len(starts) - 1)
 
 
-def class_mass_thresholds(score_blocks: ScoreBlocks, rates: np.ndarray, n_rows: int) -> np.ndarray:
+def class_mass_thresholds(
+    score_blocks: Partitions, rates: np.ndarray, n_rows: int, *, executor: Executor | None = None
+) -> np.ndarray:
     """The thresholds behind class-mass normalisation, for `threshold_labels` on later rows.
 
     Scores that tie with the last labelled row are all above the threshold. A label of no rows has +inf.
     """
-    starts, scores, _ = _best_rows(score_blocks, rates, n_rows)
+    starts, scores, _ = best_rows(score_blocks, _mass(rates, n_rows), n_rows, executor=executor)
     thresholds = np.full(len(starts) - 1, np.inf)
     given = np.diff(starts) > 0
-    thresholds[given] = np.nextafter(scores[starts[:-1][given]], -np.inf)  # the root of a heap is its worst row
+    thresholds[given] = np.nextafter(scores[starts[1:][given] - 1], -np.inf)
     return thresholds
 
 
-def _best_rows(score_blocks: ScoreBlocks, rates: np.ndarray, n_rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(starts, scores, rows): the best round(rate · n) rows of every label. Memory: 16 bytes per label given."""
+def best_rows(
+    score_blocks: Partitions, counts: np.ndarray, n_rows: int, *, executor: Executor | None = None
+) -> BestRows:
+    """The best counts[c] of all n rows for every label c, exact however the rows are cut into partitions.
+
+    Partitions may run on the executor: each keeps as many rows as could be the best of all, 16 bytes apiece.
+    """
+    executor = executor or InProcess()
+    partitions = [score_blocks] if callable(score_blocks) else list(score_blocks)
+    if not partitions:
+        raise ValueError("there are no partitions of the scores")
+    kept = executor.get([executor.call(keep_best, partition, freeze(counts)) for partition in partitions])
+    firsts = np.cumsum([0, *(int(part["n_rows"]) for part in kept)])
+    if firsts[-1] != n_rows:
+        raise ValueError(f"the blocks hold scores of {firsts[-1]} rows, expected {n_rows}")
+    labels = np.concatenate([np.repeat(np.arange(len(counts)), part["sizes"]) for part in kept])
+    scores = np.concatenate([part["scores"] for part in kept])
+    rows = np.concatenate([part["rows"] + first for part, first in zip(kept, firsts[:-1], strict=True)])
+    order = np.lexsort((rows, -scores, labels))
+    offered = np.concatenate(([0], np.cumsum(np.bincount(labels, minlength=len(counts)))))
+    place = np.arange(order.size) - offered[labels[order]]
+    best = order[place < counts[labels[order]]]
+    return BestRows(np.concatenate(([0], np.cumsum(counts))), scores[best], rows[best])
+
+
+def keep_best(score_blocks: ScoreBlocks, counts: np.ndarray) -> Arrays:
+    """The best counts[c] rows of one partition for every label c, or all where it has fewer, label after label."""
+    starts = freeze(np.concatenate(([0], np.cumsum(counts))))
+    sizes, n_rows = np.zeros(len(counts), np.int64), 0
+    scores, rows = np.empty(starts[-1]), np.empty(starts[-1], np.int64)
+    for first, block in checked_blocks(score_blocks, len(counts)):
+        keep_best_rows(block, first, starts, sizes, scores, rows)
+        n_rows = first + len(block)
+    filled = np.arange(starts[-1]) - np.repeat(starts[:-1], counts) < np.repeat(sizes, counts)
+    return {"sizes": sizes, "scores": scores[filled], "rows": rows[filled], "n_rows": np.array(n_rows)}
+
+
+def checked_rates(rates: np.ndarray) -> np.ndarray:
+    """One share of the training rows per label."""
     rates = np.asarray(rates, np.float64)
     if rates.ndim != 1 or not ((rates >= 0) & (rates <= 1)).all():
         raise ValueError("rates must be one number from 0 to 1 per label: its share of the training rows")
-    starts = freeze(np.concatenate(([0], np.cumsum(np.rint(rates * n_rows).astype(np.int64)))))
-    sizes = np.zeros(len(rates), np.int64)
-    scores, rows = np.empty(starts[-1]), np.empty(starts[-1], np.int64)
-    for first, block in checked_blocks(score_blocks, len(rates), n_rows):
-        keep_best_rows(block, first, starts, sizes, scores, rows)
-    return starts, scores, rows
+    return rates
+
+
+def _mass(rates: np.ndarray, n_rows: int) -> np.ndarray:
+    return np.rint(checked_rates(rates) * n_rows).astype(np.int64)
 
 
 def _labels(labels: np.ndarray, indptr: np.ndarray, n_labels: int) -> sp.csr_matrix:

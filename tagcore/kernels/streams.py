@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX1, _MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
@@ -18,12 +18,12 @@ def mix(z):
 @njit(cache=True, nogil=True)
 def open_stream(seed, number, state):
     """The stream of one number (SplitMix64 from a hashed start)."""
-    state[0] = mix(mix(seed + _GOLDEN) ^ (np.uint64(number) * _GOLDEN))
+    state[0] = mix(mix(seed + GOLDEN) ^ (np.uint64(number) * GOLDEN))
 
 
 @njit(cache=True, nogil=True)
 def uniform(state):
-    state[0] += _GOLDEN
+    state[0] += GOLDEN
     return float(mix(state[0]) >> np.uint64(11)) * 2.0**-53
 
 
@@ -78,4 +78,4 @@ def draw_alias(row, tables, state):
 @njit(cache=True, nogil=True)
 def branch(seed, purpose):
     """A seed of its own for every purpose, so that user i and item i share no draw."""
-    return mix(seed + mix(np.uint64(purpose) * _GOLDEN))
+    return mix(seed + mix(np.uint64(purpose) * GOLDEN))

@@ -7,11 +7,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from tagcore.labelling import (
+    best_rows,
     class_mass_labels,
     class_mass_thresholds,
     threshold_labels,
     top_k_labels,
 )
+from tagcore.shards import InProcess
 from tests.unit.metrics.problems import blocks_of, ranking, truth_and_scores
 
 
@@ -69,6 +71,28 @@ def test_class_mass_labels_exactly_its_share(problem, step, data):
     np.testing.assert_array_equal(above, scores >= last)  # the share, and whatever ties with its last row
 
 
+@given(truth_and_scores(max_rows=40), st.lists(st.integers(0, 40), max_size=4), st.data())
+def test_class_mass_is_the_same_however_rows_are_partitioned(problem, cuts, data):
+    _, scores = problem
+    n, n_labels = scores.shape
+    rates = data.draw(arrays(np.float64, n_labels, elements=st.floats(0, 1)))
+    parts = [blocks_of(part, 3) for part in np.split(scores, sorted(min(cut, n) for cut in cuts))]
+    whole = blocks_of(scores, n)
+    for executor in (None, InProcess(2)):
+        labels = class_mass_labels(parts, rates, n, executor=executor)
+        assert (labels != class_mass_labels(whole, rates, n)).nnz == 0
+        thresholds = class_mass_thresholds(parts, rates, n, executor=executor)
+        np.testing.assert_array_equal(thresholds, class_mass_thresholds(whole, rates, n))
+
+
+def test_best_rows_come_best_first_with_ties_to_the_lower_row():
+    parts = [blocks_of(np.array(part)[:, None], 2) for part in ([1.0, 3.0, 2.0], [3.0, 2.0], [0.0, 3.0])]
+    starts, scores, rows = best_rows(parts, np.array([5]), 7)
+    assert starts.tolist() == [0, 5]
+    assert scores.tolist() == [3, 3, 3, 2, 2]
+    assert rows.tolist() == [1, 3, 6, 2, 4]
+
+
 def test_class_mass_without_ties():
     scores = np.random.default_rng(0).normal(size=(1000, 7))
     rates = np.array([0, 0.001, 0.01, 0.1234, 0.5, 0.999, 1])
@@ -90,3 +114,7 @@ def test_what_does_not_fit_is_named():
         class_mass_thresholds(blocks, np.array([0.5, np.nan]), 4)
     with pytest.raises(ValueError, match="scores of 4 rows, expected 5"):
         class_mass_labels(blocks, np.array([0.5, 0.5]), 5)
+    with pytest.raises(ValueError, match="scores of 8 rows, expected 4"):
+        class_mass_labels([blocks, blocks], np.array([0.5, 0.5]), 4)
+    with pytest.raises(ValueError, match="no partitions"):
+        class_mass_labels([], np.array([0.5, 0.5]), 0)

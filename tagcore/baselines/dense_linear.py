@@ -5,6 +5,7 @@ import scipy.sparse as sp
 from sklearn.preprocessing import normalize
 
 from tagcore.base import TagModel, require_vector
+from tagcore.explanation import Explanation
 from tagcore.kernels.linear import block_margins
 
 
@@ -20,6 +21,12 @@ class _DenseLinear(TagModel):
 
     coef_: np.ndarray  # (words, tags)
     intercept_: np.ndarray
+
+    def explain(self, X: sp.csr_matrix, tag: int) -> Explanation:
+        """What each word of the one row X did to the score of the tag: x_d · w_dc."""
+        row = self._scaled(self._checked(X))
+        push = row.data * self.coef_[row.indices, tag].astype(np.float64)
+        return Explanation(row.indices, push, None, float(self.intercept_[tag]))
 
     def _require_room(self, words: int, tags: int) -> None:
         if words * tags > self.max_weights:

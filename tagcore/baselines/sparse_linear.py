@@ -11,6 +11,7 @@ from sklearn.preprocessing import normalize
 
 from tagcore.base import TagModel, require_csr, require_vector
 from tagcore.baselines.tag_blocks import BlockSettings, Solver, solve_tags
+from tagcore.explanation import Explanation
 from tagcore.kernels.linear import add_scores
 from tagcore.shards import Arrays, freeze, row_shards
 
@@ -41,6 +42,14 @@ class _SparseLinear(TagModel):
     def proba(self, scores: np.ndarray) -> np.ndarray:
         """The logistic function of the scores."""
         return expit(scores)
+
+    def explain(self, X: sp.csr_matrix, tag: int) -> Explanation:
+        """What each word of the one row X did to the score of the tag: x_d · w_dc."""
+        row = self._scaled(self._checked(X))
+        shape = self.n_features_in_, self.n_labels_
+        coef = sp.csr_matrix((self.coef_data_, self.coef_indices_, self.coef_indptr_), shape=shape)
+        push = row.data * coef[row.indices, tag].toarray().ravel().astype(np.float64)
+        return Explanation(row.indices, push, None, float(self.intercept_[tag]))
 
     def _prepare(self, X: sp.csr_matrix) -> tuple[BlockSettings, Arrays]:
         raise NotImplementedError  # abstract

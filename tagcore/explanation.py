@@ -1,0 +1,38 @@
+"""Why a model gave a tag to a document: what each of its words did to the score, and how sure the model is of that."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The words of one document as they moved the score of one tag: bias + the sum of all pushes is the score, or its
+    numerator where the score is a ratio."""
+
+    words: np.ndarray  # their ids
+    push: np.ndarray  # signed
+    spread: np.ndarray | None  # the standard deviation of each push, where the model knows how sure it is
+    bias: float  # the part that no word has
+
+
+class WordPush(NamedTuple):
+    """One word's part; `word` is None for the bias."""
+
+    word: str | None
+    push: float
+    spread: float | None
+
+
+def pushes(explanation: Explanation, terms: np.ndarray) -> list[WordPush]:
+    """By name, strongest first, ties in the order of words; the bias comes last."""
+    order = np.argsort(-np.abs(explanation.push), kind="stable")
+    spread = explanation.spread
+    found = [
+        WordPush(
+            str(terms[explanation.words[i]]), float(explanation.push[i]), None if spread is None else float(spread[i])
+        )
+        for i in order
+    ]
+    return [*found, WordPush(None, float(explanation.bias), None)]

@@ -41,15 +41,18 @@ class TagModel(BaseEstimator):
 
     def fit(self, X: Any, y: Any, *, executor: Executor | None = None, progress: Progress | None = None) -> Self:
         """Learns from CSR rows X (n × D) and tags y (n × L, counts or 0/1, CSR or dense)."""
-        X = self._rows(X, reset=True)
-        Y = label_matrix(y, X.shape[0])
-        self.n_labels_ = Y.shape[1]
-        self._executor = executor or InProcess()
-        self._progress = progress or silent
+        known = dict(self.__dict__)
         try:
+            X = self._rows(X, reset=True)
+            Y = label_matrix(y, X.shape[0])
+            self.n_labels_ = Y.shape[1]
+            self._executor = executor or InProcess()
+            self._progress = progress or silent
             self._fit(X, Y)
-        finally:
-            del self._executor, self._progress
+        except BaseException:
+            self.__dict__ = known  # a failed fit leaves what was known
+            raise
+        del self._executor, self._progress
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -146,7 +149,8 @@ class TagModel(BaseEstimator):
 
 def load_estimator(folder: Path | str) -> TagModel:
     """A stored model of any registered class. Only JSON and safetensors are read: nothing in them can run."""
-    import tagcore.baselines  # noqa: F401  registers the classes
+    import tagcore.baselines
+    import tagcore.models  # noqa: F401  both register their classes
 
     folder = Path(folder)
     try:

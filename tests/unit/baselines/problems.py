@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tagcore.base import TagModel
-from tagcore.corpus import tag_matrix
+from tagcore.corpus import DocumentSource, tag_matrix
+from tagcore.features import document_texts
 from tagcore.readers import open_source
+from tagcore.text import Vectoriser
 
 TOPICS = 6
 
@@ -52,14 +54,21 @@ def problems(draw: st.DrawFn) -> tuple[sp.csr_matrix, sp.csr_matrix]:
 
 def official_split(folder: Path) -> tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix, sp.csr_matrix]:
     """(X, Y) to learn from, then (X, Y) to measure on, of a known data set of counted words."""
-    source = open_source(folder)
-    blocks = list(source.blocks())
-    X = sp.vstack([block.words for block in blocks], format="csr")
-    Y = sp.vstack(
-        [tag_matrix(block.taggings, block.documents.num_rows, len(source.tags), 0) for block in blocks], format="csr"
-    )
-    train = np.concatenate([block.documents["split"].to_numpy() == "train" for block in blocks])
+    X, Y, train = matrices(open_source(folder))
     return X[train], Y[train], X[~train], Y[~train]
+
+
+def matrices(source: DocumentSource) -> tuple[sp.csr_matrix, sp.csr_matrix, np.ndarray]:
+    """All of a source as (X, Y, which rows are to learn from); words are weighed by tf-idf where it has texts."""
+    blocks = list(source.blocks())
+    if blocks[0].words is None:
+        texts = [text for block in blocks for text in document_texts(block.documents).to_pylist()]
+        X = Vectoriser(sublinear_tf=True).fit(texts).transform(texts)
+    else:
+        X = sp.vstack([block.words for block in blocks], format="csr")
+    taggings = [tag_matrix(block.taggings, block.documents.num_rows, len(source.tags), 0) for block in blocks]
+    train = np.concatenate([block.documents["split"].to_numpy(zero_copy_only=False) == "train" for block in blocks])
+    return X, sp.vstack(taggings, format="csr"), train
 
 
 def precision(Y: sp.csr_matrix, tags: np.ndarray, k: int) -> float:

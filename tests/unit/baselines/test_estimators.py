@@ -14,7 +14,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.utils.estimator_checks import check_estimator
 
-import tagcore.baselines  # noqa: F401  registers the classes
+import tagcore.baselines
+import tagcore.models  # noqa: F401  both register their classes
 from tagcore.base import MODELS, TagModel, load_estimator
 from tagcore.shards import InProcess
 from tests.unit.baselines.problems import TOPICS, noisy, obvious, problems
@@ -286,6 +287,8 @@ def test_arrays_that_do_not_fit_together_never_reach_a_kernel(model, tmp_path, h
     state = tmp_path / "model" / "state.safetensors"
     whole = load_file(state)
     for name, values in whole.items():
+        if not values.size:
+            continue
         harmed = values.copy()
         if harm == "shorter":
             harmed = harmed[:-1]

@@ -1,0 +1,70 @@
+"""Topics over tags, to be read: the first tags of each, how much each explains, and which is which in another run."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+
+class TopicModel(Protocol):
+    """A fitted model that has topics."""
+
+    @property
+    def topics_(self) -> np.ndarray:
+        """(tags, topics), columns sum to one."""
+
+    label_counts_: np.ndarray
+
+
+@dataclass(frozen=True)
+class Topic:
+    """One topic: the share of all positives that it explains, its first tags and their shares of it."""
+
+    number: int
+    weight: float
+    tags: tuple[str, ...]
+    shares: tuple[float, ...]
+
+
+def topics(model: TopicModel, names: Sequence[str] | None = None, top: int = 5) -> list[Topic]:
+    """All topics of a model, the weightiest first, with their `top` tags; ties to the lower tag id.
+
+    Without `names` tags are called by their ids.
+    """
+    V = model.topics_
+    if top < 1:
+        raise ValueError(f"top must be at least 1, got {top}")
+    if names is not None and len(names) != len(V):
+        raise ValueError(f"{len(names)} names for {len(V)} tags")
+    weights = topic_weights(model)
+    best = np.argsort(-V, axis=0, kind="stable")[:top]
+    found = []
+    for k in np.argsort(-weights, kind="stable"):
+        tags = tuple(str(names[i]) if names is not None else str(i) for i in best[:, k])
+        found.append(Topic(int(k), float(weights[k]), tags, tuple(V[best[:, k], k].tolist())))
+    return found
+
+
+def topic_weights(model: TopicModel) -> np.ndarray:
+    """The share of the positives that every topic explains (equal shares where there was none)."""
+    counts = model.label_counts_.sum(axis=0, dtype=np.float64)
+    total = counts.sum()
+    return counts / total if total > 0 else np.full(counts.size, 1 / counts.size)
+
+
+def match_topics(V: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(order, affinity): other[:, order] has beside each column of V the one that goes with it.
+
+    The order of topics means nothing, so runs are compared by the assignment (Hungarian method) with the largest sum
+    of Bhattacharyya affinities Σ_l sqrt(v_l v'_l), which are 1 for equal topics and 0 for topics without a common
+    tag. `other` needs as many topics as V or more.
+    """
+    if len(V) != len(other):
+        raise ValueError(f"topics over {len(V)} and over {len(other)} tags cannot be matched")
+    if other.shape[1] < V.shape[1]:
+        raise ValueError(f"{other.shape[1]} topics cannot be matched to {V.shape[1]}: put the larger second")
+    affinity = np.sqrt(V).T @ np.sqrt(other)
+    rows, order = linear_sum_assignment(affinity, maximize=True)
+    return order, affinity[rows, order]

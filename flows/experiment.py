@@ -1,50 +1,73 @@
-"""A recipe over a grid of models, seeds and settings; one MLflow run each, one table of all."""
+"""A recipe over a grid of models, seeds and settings; one MLflow run each, one table of all, curves where a number
+is varied."""
 
-from dataclasses import replace
-from functools import reduce
-from operator import getitem
-from pathlib import Path
+from dataclasses import dataclass, replace
 
 from prefect import flow
 
 from flows.nightly import comparison_key
 from flows.recipe import Recipe
 from flows.stages import measured_models
+from flows.varied import curve_setting, lines_of_models, varied
+from tasks.curves import Curves, Point, draw_curves
 from tasks.places import data_name, registered_name, registry_of, report_folder
 from tasks.registry import reach
-from tasks.report import Report, report
-from tasks.settings import load_settings
+from tasks.report import LABELLED, Report, report
+from tasks.settings import Settings, load_settings
 from tasks.track import Measured, comparison, track
 
 
+@dataclass(frozen=True)
+class Findings:
+    """What an experiment gave: a report for every data set and split, curves for every data set."""
+
+    reports: list[Report]
+    curves: list[Curves]
+
+
 @flow(name="experiment", flow_run_name="experiment {recipe.name}")
-def experiment(recipe: Recipe) -> list[Report]:
+def experiment(recipe: Recipe) -> Findings:
     """One report for every data set and split of the grid: a table compares models on the same documents alone."""
     settings = load_settings()
     registry = registry_of(settings)
     reach(registry)
-    tables: dict[tuple[str, str], list[tuple[Path, Measured]]] = {}
+    tables: dict[tuple[str, str], list[Measured]] = {}
+    places: dict[tuple[str, str], dict[str, tuple[str, float]]] = {}
     for variant in recipe.expand():
-        _, features, measured = measured_models(variant)
-        where = (variant.data.source, " ".join(varied(recipe, variant, "data") + varied(recipe, variant, "split")))
-        tables.setdefault(where, []).extend(
-            (features, replace(m, label=" ".join([m.label, *varied(recipe, variant, "features")]))) for m in measured
-        )
-    reports = []
-    for (source, documents), entries in tables.items():
+        _, measured = measured_models(variant)
+        where = (variant.data.source, " ".join(varied(recipe, variant, "data", "split")))
+        settled = varied(recipe, variant, "features")
+        found = [replace(m, label=" ".join([m.label, *settled])) for m in measured]
+        tables.setdefault(where, []).extend(found)
+        places.setdefault(where, {}).update(lines_of_models(recipe, variant))
+    reports, parents = {}, {}
+    for (source, documents), found in tables.items():
         name = registered_name(recipe.name, source)
-        found = [m for _, m in entries]
         parent = comparison(name, comparison_key(found), registry)
-        for features, one in entries:
-            track(one, features, name, parent, registry)
+        for one in found:
+            track(one, name, parent, registry)
         title = f"{recipe.name} on {data_name(source)} {documents}".strip()
         folder = report_folder(settings, data_name(title))
-        reports.append(report(title, found, recipe.measures.primary, folder, parent, registry))
-    return reports
+        parents[source, documents] = parent
+        reports[source, documents] = report(title, found, recipe.measures.primary, folder, parent, registry)
+    curves = []
+    if curve_setting(recipe) is not None:
+        for source in dict.fromkeys(source for source, _ in reports):
+            of = [where for where in reports if where[0] == source]
+            drawn = curves_of(recipe, source, [(reports[w], places[w]) for w in of], settings)
+            curves.append(draw_curves(drawn, [parents[w] for w in of], registry))
+    return Findings(list(reports.values()), curves)
 
 
-def varied(recipe: Recipe, variant: Recipe, group: str) -> list[str]:
-    """The settings of one group that this grid point chose, as part of a label; a source has its own name."""
-    plain = variant.model_dump()
-    paths = [path.split(".") for path in recipe.grid if path.startswith(f"{group}.") and path != "data.source"]
-    return [f"{'.'.join(path[1:])}={reduce(getitem, path, plain)}" for path in paths]
+def curves_of(
+    recipe: Recipe, source: str, reports: list[tuple[Report, dict[str, tuple[str, float]]]], settings: Settings
+) -> Curves:
+    """The rows of reports as points of lines: the primary measure, and macro-F1 by every labelling rule."""
+    setting = curve_setting(recipe)
+    assert setting is not None
+    rows = [(row, places[row.model]) for made, places in reports for row in made.rows if row.model in places]
+    points = [Point(line, at, row.measures) for row, (line, at) in rows]
+    known = {name for point in points for name in point.measures}
+    measures = [recipe.measures.primary, *(m for m in LABELLED if m.startswith("macro") and m in known)]
+    title = f"{recipe.name} on {data_name(source)}"
+    return Curves(title, setting, measures, points, str(report_folder(settings, data_name(title))))

@@ -35,19 +35,18 @@ def nightly(recipe: Recipe) -> Outcome:
     settings = load_settings()
     registry, name = registry_of(settings), registered_name(recipe.name, recipe.data.source)
     reach(registry)
-    corpus, features, measured = measured_models(recipe.model_copy(update={"seeds": recipe.seeds[:1]}))
+    corpus, measured = measured_models(recipe.model_copy(update={"seeds": recipe.seeds[:1]}))
     parent = comparison(name, comparison_key(measured), registry)
     primary = recipe.measures.primary
-    versions = register(recipe, corpus, features, measured, parent)
+    versions = register(recipe, corpus, measured, parent)
     title, folder = f"{recipe.name} on {data_name(recipe.data.source)}", report_folder(settings, name)
     table = report(title, measured, primary, folder, parent, registry)
     best = next(i for i, m in enumerate(measured) if m.label == table.rows[0].model)
     rule = recipe.promotion
     # the best of several on these documents is partly the luckiest: each comparison is held to a stricter level
     level = 1 - (1 - rule.level) / len(measured)
-    decision = promote(
-        name, versions[best], measured[best].evaluation, corpus, features, primary, level, rule.margin, registry
-    )
+    features, evaluation = measured[best].features, measured[best].evaluation
+    decision = promote(name, versions[best], evaluation, corpus, features, primary, level, rule.margin, registry)
     model = f"models:/{name}@champion"
     return Outcome(table, decision, model, suggest(corpus, features, model, registry))
 

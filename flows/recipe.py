@@ -8,11 +8,15 @@ import itertools
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 PRESETS = Path(__file__).parent / "presets"
+CROSS_VALIDATED = "cross-validated"
+
+Rule = Literal["half", "class-mass", "thresholds", "sampled"]
+RULES: tuple[Rule, ...] = get_args(Rule)
 
 
 class RecipeError(ValueError):
@@ -36,9 +40,27 @@ class SplitSettings(Part):
     """`auto` takes the source's own split where it has one, and draws by document id elsewhere."""
 
     kind: Literal["auto", "official", "drawn"] = "auto"
-    test: float = Field(0.2, gt=0, lt=1)
+    test: float | int = Field(0.2, description="a share of the documents, or so many of them")
     seed: int = 0
+    redraw: bool = Field(False, description="another split for every seed of the recipe; of a drawn one")
     validation: float = Field(0.0, ge=0, lt=1, description="measure on this share of the training documents instead")
+    train_documents: int | None = Field(None, ge=1, description="learn from so many documents only")
+    test_documents: int | None = Field(None, ge=1, description="measure on so many documents only")
+    revealed: float = Field(1.0, gt=0, le=1, description="learn from this share of the labels; hide the others")
+
+    @field_validator("test")
+    @classmethod
+    def _share_or_number(cls, test: float | int) -> float | int:
+        if not (test >= 1 if isinstance(test, int) else 0 < test < 1):
+            raise ValueError("expected a share between 0 and 1, or a whole number of documents")
+        return test
+
+    @field_validator("redraw")
+    @classmethod
+    def _drawn(cls, redraw: bool, known: ValidationInfo) -> bool:
+        if redraw and known.data.get("kind") != "drawn":
+            raise ValueError('only a drawn split can be drawn again, expected kind = "drawn" beside it')
+        return redraw
 
 
 class Features(Part):
@@ -63,10 +85,22 @@ class Model(Part):
     params: dict[str, Any] = Field(default_factory=dict)
     grid: dict[str, list[Any]] = Field(default_factory=dict)
     calibrate: Literal["isotonic", "platt"] | None = None
+    thresholds: str | None = Field(
+        None, description='"cross-validated": the tags\' thresholds of best F1; or a class name: those of that model'
+    )
 
     @property
     def label(self) -> str:
-        return self.model + "".join(f" {k}={v}" for k, v in sorted(self.params.items()))
+        chosen = sorted(self.params.items()) + ([("thresholds", self.thresholds)] if self.thresholds else [])
+        return self.model + "".join(f" {k}={v}" for k, v in chosen)
+
+    @property
+    def threshold_model(self) -> dict[str, Any] | None:
+        """Class and params of the model whose thresholds this one labels by."""
+        if self.thresholds is None:
+            return None
+        own = self.thresholds == CROSS_VALIDATED
+        return {"model": self.model if own else self.thresholds, "params": self.params if own else {}}
 
     def expand(self) -> Iterator["Model"]:
         for values in itertools.product(*self.grid.values()):
@@ -75,8 +109,11 @@ class Model(Part):
 
 
 class Measures(Part):
+    """Of rankings, at each of `ks`; and of the labels that each rule of `labelling` gives."""
+
     ks: list[int] = [1, 3, 5, 10]
     primary: str = Field("nDCG@5", validate_default=True)
+    labelling: list[Rule] = []
 
     @field_validator("ks")
     @classmethod
@@ -98,6 +135,12 @@ class Tuning(Part):
     """Every model's grid is searched on validation documents; only its best point is measured on the test."""
 
     validation: float = Field(0.2, gt=0, lt=1, description="share of the training documents")
+    measure: str | None = Field(None, description='such as "macro-F1 (class-mass)"; none is the primary one')
+
+    @property
+    def rule(self) -> Rule | None:
+        """The labelling rule that the measure is of."""
+        return next((rule for rule in RULES if (self.measure or "").endswith(f"({rule})")), None)
 
 
 class Promotion(Part):

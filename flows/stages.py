@@ -5,15 +5,16 @@ from pathlib import Path
 from prefect import flow
 from prefect.states import State
 
-from flows.recipe import Recipe
+from flows.recipe import Model, Recipe
 from tagcore.files import require_writable
 from tagcore.readers import recognise
 from tasks.evaluate import evaluate as evaluate_task
-from tasks.evaluate import summary_value
+from tasks.evaluate import merit
 from tasks.features import features as features_task
 from tasks.ingest import ingest as ingest_task
 from tasks.places import registered_name, registry_of
 from tasks.settings import load_settings
+from tasks.thresholds import thresholds as thresholds_task
 from tasks.track import Measured
 from tasks.track import register as register_task
 from tasks.track import track as track_task
@@ -40,54 +41,80 @@ def features(recipe: Recipe, corpus: Path) -> Path:
 def train(recipe: Recipe, features: Path, seed: int = 0) -> list[tuple[str, Path]]:
     """Every model of the recipe: (label, folder)."""
     settings = load_settings()
-    models = recipe.all_models()
-    plain = [{**m.model_dump(), "label": m.label} for m in models]
     where = {"threads": settings.threads, "store": settings.data}
-    return [(m["label"], made(train_task(features, m, seed, **where, return_state=True))) for m in plain]
+    found = []
+    for model in recipe.all_models():
+        limits = None
+        if (of := model.threshold_model) is not None:
+            limits = made(thresholds_task(features, of, seed, **where, return_state=True))
+        plain = {**model.model_dump(), "label": model.label}
+        folder = made(train_task(features, plain, seed, **where, thresholds=limits, return_state=True))
+        found.append((model.label, folder))
+    return found
 
 
 @flow(name="evaluate")
 def evaluate(recipe: Recipe, features: Path, models: list[tuple[str, Path]], seed: int = 0) -> list[Measured]:
     """Every model on the same held-out documents."""
     measures, store = recipe.measures.model_dump(), load_settings().data
-    return [
-        Measured(label, folder, made(evaluate_task(folder, features, measures, label, store, return_state=True)), seed)
-        for label, folder in models
-    ]
+    found = []
+    for label, model in models:
+        evaluation = made(evaluate_task(model, features, measures, label, store, return_state=True))
+        found.append(Measured(label, model, evaluation, features, seed))
+    return found
 
 
 @flow(name="register")
-def register(recipe: Recipe, corpus: Path, features: Path, measured: list[Measured], parent: str) -> list[str]:
+def register(recipe: Recipe, corpus: Path, measured: list[Measured], parent: str) -> list[str]:
     """A run and a registered version for every model; the versions, in order."""
     registry, name = registry_of(load_settings()), registered_name(recipe.name, recipe.data.source)
-    runs = [track_task(m, features, name, parent, registry) for m in measured]
-    return [register_task(m, run, corpus, features, name, registry) for m, run in zip(measured, runs, strict=True)]
+    runs = [track_task(m, name, parent, registry) for m in measured]
+    return [register_task(m, run, corpus, name, registry) for m, run in zip(measured, runs, strict=True)]
 
 
-def measured_models(recipe: Recipe) -> tuple[Path, Path, list[Measured]]:
+def measured_models(recipe: Recipe) -> tuple[Path, list[Measured]]:
     """From the source to measured models, for every seed of the recipe: what nightly and experiment share."""
     if recipe.tuning:
         return measured_models(tuned(recipe))
     corpus = ingest(recipe)
-    rows = features(recipe, corpus)
+    rows = None
     found = []
     for seed in recipe.seeds:
+        if rows is None or recipe.split.redraw:
+            rows = features(_redrawn(recipe, seed), corpus)
         found += evaluate(recipe, rows, train(recipe, rows, seed), seed)
-    return corpus, rows, found
+    return corpus, found
 
 
 def tuned(recipe: Recipe) -> Recipe:
-    """The recipe with the point of every model's grid that is best on validation documents."""
+    """The recipe with the point of every model's grid that is best on validation documents, with the first seed."""
     assert recipe.tuning is not None
-    split = recipe.split.model_copy(update={"validation": recipe.tuning.validation})
-    searched = [m.model_copy(update={"calibrate": None}) for m in recipe.models if len(list(m.expand())) > 1]
-    chosen: dict[str, float] = {}
-    if searched:
-        update = {"split": split, "models": searched, "tuning": None, "seeds": recipe.seeds[:1]}
-        _, _, measured = measured_models(recipe.model_copy(update=update))
-        chosen = {m.label: summary_value(m.evaluation, recipe.measures.primary) for m in measured}
-    best = [max(m.expand(), key=lambda point: chosen.get(point.label, 0.0)) for m in recipe.models]
+    measure, rule = recipe.tuning.measure or recipe.measures.primary, recipe.tuning.rule
+
+    def searched(model: Model) -> Model:
+        """Without the parts that do not decide."""
+        return model.model_copy(update={"calibrate": None} | ({} if rule == "thresholds" else {"thresholds": None}))
+
+    grids = [searched(m) for m in recipe.models if len(list(m.expand())) > 1]
+    merits: dict[str, float] = {}
+    if grids:
+        update = {
+            "split": recipe.split.model_copy(update={"validation": recipe.tuning.validation}),
+            "models": grids,
+            "measures": recipe.measures.model_copy(update={"labelling": [rule] if rule else []}),
+            "tuning": None,
+            "seeds": recipe.seeds[:1],
+        }
+        _, measured = measured_models(recipe.model_copy(update=update))
+        merits = {m.label: merit(m.evaluation, measure) for m in measured}
+    best = [max(m.expand(), key=lambda point: merits.get(searched(point).label, 0.0)) for m in recipe.models]
     return recipe.model_copy(update={"models": best, "tuning": None})
+
+
+def _redrawn(recipe: Recipe, seed: int) -> Recipe:
+    if not recipe.split.redraw:
+        return recipe
+    return recipe.model_copy(update={"split": recipe.split.model_copy(update={"seed": recipe.split.seed + seed})})
 
 
 def made(state: State) -> Path:

@@ -6,6 +6,7 @@ weights and tag counts, into `train` or `test`.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ import scipy.sparse as sp
 from tagcore.base import Progress, silent
 from tagcore.corpus import csr_from_lists, lists_from_csr, names_table, tag_matrix
 from tagcore.schemas import ROWS
-from tagcore.split import Split
+from tagcore.split import Cuts, Split
 from tagcore.store import Dataset, writing
 from tagcore.text import Vectoriser
 
@@ -56,26 +57,39 @@ class CorpusPieces:
                 bags = csr_from_lists(block["words"], block["values"], n_words)
             held_out, used = self._sides(documents, tags)
             texts = document_texts(documents) if bags is None else None
-            yield Piece(first, texts, bags, tags, held_out, used)
+            yield Piece(first, texts, bags, self.split.shown(documents, tags, held_out), held_out, used)
             first += n
 
     def count(self) -> dict[str, int]:
         """Documents on each side and with a tag, without reading a text."""
-        train = test = tagged = first = 0
-        documents = self.corpus.blocks("documents", ["id", "split"])
-        for block, taggings in zip(documents, self.corpus.blocks("taggings"), strict=True):
-            tags = tag_matrix(taggings, block.num_rows, self.corpus.counts["tags"], first)
+        train = test = tagged = 0
+        for block, tags in self._heads():
             held_out, used = self._sides(block, tags)
             train += int((~held_out & used).sum())
             test += int((held_out & used).sum())
             tagged += int((np.diff(tags.indptr) > 0).sum())
-            first += block.num_rows
         return {"train": train, "test": test, "tagged": tagged}
 
+    @cached_property
+    def _cuts(self) -> Cuts:
+        return self.split.cuts(lambda: (block.filter(pa.array(_used(block, tags))) for block, tags in self._heads()))
+
+    def _heads(self) -> Iterator[tuple[pa.Table, sp.csr_matrix]]:
+        """Ids, official sides and tags, without a text."""
+        first = 0
+        documents = self.corpus.blocks("documents", ["id", "split"])
+        for block, taggings in zip(documents, self.corpus.blocks("taggings"), strict=True):
+            yield block, tag_matrix(taggings, block.num_rows, self.corpus.counts["tags"], first)
+            first += block.num_rows
+
     def _sides(self, documents: pa.Table, tags: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
-        # a published split is kept whole; elsewhere an untagged document is one that nobody has tagged yet
-        used = np.ones(documents.num_rows, bool) if self.split.kind == "official" else np.diff(tags.indptr) > 0
-        return self.split.held_out(documents), used & ~self.split.left_out(documents)
+        left_out = self.split.left_out(documents, self._cuts)
+        return self.split.held_out(documents, self._cuts), _used(documents, tags) & ~left_out
+
+
+def _used(documents: pa.Table, tags: sp.csr_matrix) -> np.ndarray:
+    # a published set is kept whole, also redrawn; elsewhere an untagged document is one that nobody has tagged yet
+    return (np.diff(tags.indptr) > 0) | pc.is_valid(documents["split"]).to_numpy()
 
 
 def document_texts(documents: pa.Table) -> pa.Array:

@@ -14,18 +14,24 @@ CALIBRATION_SHARE = 0.1
 CALIBRATION_DEPTH = 10  # the ranks that people look at
 
 
-def make_model(name: str, params: dict, seed: int) -> TagModel:
-    """A model by class name; a wrong name or parameter is a ValueError that lists the right ones."""
-    import tagcore.baselines  # noqa: F401  registers the classes
+def model_class(name: str) -> type[TagModel]:
+    """A class by name; ValueError lists those that there are."""
+    import tagcore.baselines
+    import tagcore.models  # noqa: F401  both register their classes
 
     if name not in MODELS:
         raise ValueError(f"no model {name!r}; there are {', '.join(sorted(MODELS))}")
-    known = MODELS[name]().get_params()
+    return MODELS[name]
+
+
+def make_model(name: str, params: dict, seed: int) -> TagModel:
+    """A model by class name; a wrong name or parameter is a ValueError that lists the right ones."""
+    known = model_class(name)().get_params()
     if unknown := sorted(set(params) - set(known)):
         raise ValueError(f"{name} has no parameter {unknown[0]!r}; it has {', '.join(sorted(known))}")
     if "random_state" in known:
         params = {"random_state": seed, **params}
-    return MODELS[name](**params)
+    return model_class(name)(**params)
 
 
 def warm_up(model: TagModel, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:

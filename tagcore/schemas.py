@@ -60,6 +60,7 @@ KINDS: dict[str, dict[str, tuple[pa.Schema, bool]]] = {
     },
     "ratings": {"ratings": (RATINGS, True), "users": (NAMES, True), "items": (NAMES, True)},
     "features": {"train": (ROWS, True), "test": (ROWS, True), "tags": (NAMES, True)},
+    "thresholds": {},
     "model": {"tags": (NAMES, True)},
     "evaluation": {},
 }

@@ -1,4 +1,4 @@
-"""What is stored and served: vectoriser, model, tag names and calibrator in one folder, so that raw text goes in."""
+"""What is stored and served: vectoriser, model, tag names, calibrator, thresholds in one folder; raw text goes in."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -13,10 +13,14 @@ from safetensors.numpy import load_file, save_file
 from tagcore.base import TagModel, load_estimator
 from tagcore.calibration import CALIBRATORS, Calibrator
 from tagcore.corpus import names_table
+from tagcore.expected_f import ExpectedF
+from tagcore.explanation import WordPush, pushes
 from tagcore.store import Dataset, StoreError, writing
 from tagcore.text import Vectoriser, strip_html
+from tagcore.thresholds import load_thresholds, require_thresholds, save_thresholds
 
 HEAD = "tagger.json"
+CALIBRATOR, THRESHOLDS = "calibrator.safetensors", "thresholds.safetensors"
 
 
 class Suggestion(NamedTuple):
@@ -37,6 +41,7 @@ class Tagger:
     model: TagModel
     tag_names: list[str]
     calibrator: Calibrator | None = None
+    thresholds: np.ndarray | None = None  # a tag is given to a text whose score lies above its own
 
     def __post_init__(self) -> None:
         words = len(self.vectoriser.idf_)
@@ -46,15 +51,38 @@ class Tagger:
             )
         if len(self.tag_names) != self.model.n_labels_:
             raise ValueError(f"{len(self.tag_names)} tag names, the model was trained on {self.model.n_labels_}")
+        if self.thresholds is not None:
+            require_thresholds(self.thresholds, self.model.n_labels_)
 
     def suggest(self, texts: Sequence[str], k: int = 5) -> list[list[Suggestion]]:
         """The k best tags of every text, best first. A text without a known word gets what the model falls back on."""
-        rows = self.vectoriser.transform([strip_html(text) for text in texts])
-        tags, scores = self.top_k(rows, k)
+        tags, scores = self.top_k(self._rows(texts), k)
         return [
             [Suggestion(self.tag_names[t], float(s)) for t, s in zip(*pair, strict=True)]
             for pair in zip(tags, self.proba(scores), strict=True)
         ]
+
+    def label(self, texts: Sequence[str]) -> list[list[Suggestion]]:
+        """Every tag whose score is above its threshold, most probable first; without thresholds, those above 1/2."""
+        found = []
+        for _, scores in self.score_blocks(self._rows(texts)):
+            probabilities = self.proba(scores)
+            given = probabilities > 0.5 if self.thresholds is None else scores > self.thresholds
+            for row in range(len(scores)):
+                tags = np.flatnonzero(given[row])
+                tags = tags[np.argsort(-scores[row, tags], kind="stable")]
+                found.append([Suggestion(self.tag_names[t], float(probabilities[row, t])) for t in tags])
+        return found
+
+    def explain(self, text: str, tag: str) -> list[WordPush] | None:
+        """What each known word of the text did to the score of the tag, strongest first; None where the model cannot
+        tell. The push of no word (`word` is None) is the tag's own, whatever the text."""
+        if tag not in self.tag_names:
+            raise ValueError(f"no tag {tag!r}: it is none of the {len(self.tag_names)} that this model knows")
+        explain = getattr(self.model, "explain", None)
+        if explain is None:
+            return None
+        return pushes(explain(self._rows([text]), self.tag_names.index(tag)), self.vectoriser.terms_)
 
     def top_k(self, rows: sp.csr_matrix, k: int) -> tuple[np.ndarray, np.ndarray]:
         """The model's own ranking and scores."""
@@ -67,9 +95,14 @@ class Tagger:
         """Scores as probabilities of being right: the calibrator's, or the model's own without one."""
         return self.calibrator(scores) if self.calibrator else self.model.proba(scores)
 
+    def expected_f(self, rows: sp.csr_matrix) -> ExpectedF | None:
+        """The model's `ExpectedF` on these rows; None where it has no uncertainty to sample from."""
+        sampled = getattr(self.model, "expected_f", None)
+        return None if sampled is None else sampled(rows)
+
     def known_words(self, text: str) -> int:
         """How many different words of the text the vectoriser knows."""
-        return int(self.vectoriser.transform([strip_html(text)]).nnz)
+        return int(self._rows([text]).nnz)
 
     def save(self, folder: Path | str, **manifest: dict) -> None:
         """A folder that must not stand yet; `manifest` are the parameters and inputs it was made from."""
@@ -78,9 +111,14 @@ class Tagger:
             (writer.folder / "vectoriser").mkdir()
             self.vectoriser.save(writer.folder / "vectoriser")
             writer.append("tags", names_table(self.tag_names))
-            head = {"calibrator": self.calibrator.name if self.calibrator else None}
+            head = {
+                "calibrator": self.calibrator.name if self.calibrator else None,
+                "thresholds": self.thresholds is not None,
+            }
             if self.calibrator:
-                save_file(self.calibrator.to_arrays(), writer.folder / "calibrator.safetensors")
+                save_file(self.calibrator.to_arrays(), writer.folder / CALIBRATOR)
+            if self.thresholds is not None:
+                save_thresholds(self.thresholds, writer.folder / THRESHOLDS)
             (writer.folder / HEAD).write_text(json.dumps(head), encoding="utf-8")
 
     @classmethod
@@ -92,10 +130,14 @@ class Tagger:
             raise StoreError(
                 f"{data.folder / HEAD}: unknown calibrator {name!r}, expected one of {sorted(CALIBRATORS)}"
             )
-        arrays = load_file(data.folder / "calibrator.safetensors") if name else {}
+        arrays = load_file(data.folder / CALIBRATOR) if name else {}
         return cls(
             vectoriser=Vectoriser.load(data.folder / "vectoriser"),
             model=load_estimator(data.folder / "model"),
             tag_names=data.names("tags"),
             calibrator=CALIBRATORS[name].from_arrays(arrays) if name else None,
+            thresholds=load_thresholds(data.folder / THRESHOLDS) if head.get("thresholds") else None,
         )
+
+    def _rows(self, texts: Sequence[str]) -> sp.csr_matrix:
+        return self.vectoriser.transform([strip_html(text) for text in texts])

@@ -1,9 +1,11 @@
 """Per-tag thresholds of best F1: on scores at hand, and by cross-validation of any model."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
+from safetensors.numpy import load_file, save_file
 from sklearn.base import clone
 
 from tagcore.base import Progress, TagModel, label_matrix, silent
@@ -72,3 +74,21 @@ def cross_validated_thresholds(
             first += len(rows)
 
     return f1_thresholds(score_blocks, Y[np.concatenate(held_out)], fbr=fbr)
+
+
+def require_thresholds(thresholds: np.ndarray, n_labels: int) -> None:
+    """One number per tag; +inf gives a tag to no document, -inf to every one."""
+    if thresholds.shape != (n_labels,) or thresholds.dtype.kind != "f" or np.isnan(thresholds).any():
+        raise ValueError(f"thresholds must be {n_labels} numbers, one per tag, none of them NaN")
+
+
+def save_thresholds(thresholds: np.ndarray, path: Path) -> None:
+    save_file({"thresholds": np.ascontiguousarray(thresholds, np.float64)}, path)
+
+
+def load_thresholds(path: Path) -> np.ndarray:
+    """What `save_thresholds` wrote; ValueError for anything else."""
+    try:
+        return load_file(path)["thresholds"]
+    except Exception as error:  # safetensors raises its own class for a damaged file
+        raise ValueError(f"{path}: not stored thresholds ({error!r})") from error

@@ -7,7 +7,7 @@ from prefect import task
 
 from tagcore import load_model
 from tagcore.features import load_rows, tag_frequencies
-from tagcore.metrics import Evaluation
+from tagcore.metrics import Evaluation, lower_is_better
 from tagcore.metrics import evaluate as measure
 from tagcore.store import Dataset, writing
 from tasks.progress import Step
@@ -16,8 +16,9 @@ from tasks.steps import Plan, key_of, produce, transient
 
 @task(name="evaluate", task_run_name="evaluate {title}", retries=1, retry_delay_seconds=2, retry_condition_fn=transient)
 def evaluate(model: Path, features: Path, measures: dict[str, Any], title: str, store: Path) -> Path:
-    """`measures` is the recipe's: ks. Intervals are drawn with one fixed seed, so that they can be compared."""
-    parameters = {"ks": measures["ks"]}
+    """`measures` is the recipe's: ks, labelling. Intervals are drawn with one fixed seed, so that they can be
+    compared."""
+    parameters = {"ks": measures["ks"], "labelling": measures["labelling"]}
     inputs = {"model": key_of(model, "model"), "features": key_of(features, "features")}
     plan = Plan(store, "evaluation", parameters, inputs)
 
@@ -25,23 +26,26 @@ def evaluate(model: Path, features: Path, measures: dict[str, Any], title: str, 
         data = Dataset.open(features, "features", verify=False)
         tagger = load_model(model)
         X, Y = load_rows(data, "test")
-        measure(tagger, X[:8], Y[:8])  # compiles the kernels, this once
+        asked: dict[str, Any] = {
+            "ks": tuple(measures["ks"]),
+            "labelling": measures["labelling"],
+            "tag_names": tagger.tag_names,
+            "train_counts": tag_frequencies(data, "train"),
+            "train_documents": data.counts["train"],
+        }
+        measure(tagger, X[:8], Y[:8], **asked)  # compiles the kernels, this once
         step.begin()
-        found = measure(
-            tagger,
-            X,
-            Y,
-            ks=tuple(measures["ks"]),
-            tag_names=tagger.tag_names,
-            train_counts=tag_frequencies(data, "train"),
-            train_documents=data.counts["train"],
-            progress=step,
-        )
+        found = measure(tagger, X, Y, **asked, progress=step)
         with writing(folder, "evaluation", **plan.manifest) as writer:
             found.save(writer.folder)
 
     return produce(plan, f"measure {title}", make)
 
 
-def summary_value(evaluation: Path, measure: str) -> float:
-    return Evaluation.load(evaluation).summary[measure].value
+def merit(evaluation: Path, measure: str) -> float:
+    """The value of a measure, turned so that more is better; ValueError for one that this evaluation has not."""
+    summary = Evaluation.load(evaluation).summary
+    if measure not in summary:
+        raise ValueError(f"{measure!r} was not measured; there are {', '.join(summary)}")
+    value = summary[measure].value
+    return -value if lower_is_better(measure) else value

@@ -20,7 +20,8 @@ def features(corpus: Path, settings: dict[str, Any], split: dict[str, Any], stor
     kind = split["kind"]
     if kind == "auto":
         kind = "official" if _has_official_split(corpus) else "drawn"
-    chosen = Split(kind, split["test"], split["seed"], split["validation"])
+    numbers = {name: split[name] for name in ("train_documents", "test_documents", "revealed")}
+    chosen = Split(kind, split["test"], split["seed"], split["validation"], **numbers)
     parameters = {"vectoriser": settings, "split": vars(chosen)}
     plan = Plan(store, "features", parameters, {"corpus": key_of(corpus, "corpus")})
 

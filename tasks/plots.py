@@ -1,6 +1,6 @@
-"""Pictures of an evaluation: quality against k, calibration, quality of each tag against its frequency."""
+"""Pictures: of one evaluation, of several models side by side, of quality against a setting, of topics."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import matplotlib
@@ -14,19 +14,23 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from tagcore.metrics import Evaluation, Measure
+from tagcore.models.topics import Topic
+from tasks.topics import SHOWN
 
 INK, SOFT = "#1f4e79", "#c8553d"
 
 
-def draw_all(evaluation: Evaluation, folder: Path) -> list[Path]:
-    """quality_at_k.png, calibration.png and tags.png."""
+def draw_all(evaluation: Evaluation, folder: Path, topics: Sequence[Topic] = ()) -> list[Path]:
+    """quality_at_k.png, calibration.png, tags.png; expected_f.png and topics.png where there is something to show."""
     pictures = {"quality_at_k": quality_at_k, "calibration": calibration, "tags": tag_quality}
+    if evaluation.expected_f.num_rows:
+        pictures["expected_f"] = expected_f
     paths = []
     for name, draw in pictures.items():
         figure, axes = _figure()
         draw(evaluation, axes)
         paths.append(_save(figure, folder / f"{name}.png"))
-    return paths
+    return [*paths, draw_topics(topics, folder / "topics.png")] if topics else paths
 
 
 def quality_at_k(evaluation: Evaluation, axes: Axes) -> None:
@@ -64,23 +68,74 @@ def tag_quality(evaluation: Evaluation, axes: Axes) -> None:
     axes.legend(frameon=False)
 
 
+def expected_f(evaluation: Evaluation, axes: Axes) -> None:
+    """What the model expects of a threshold without any label, against what comes of it."""
+    table = evaluation.expected_f
+    theta, tags = table["theta"].to_numpy(), table["tags"].to_numpy()
+    axes.plot(theta, table["expected"], "-o", color=INK, markersize=4, label="expected F1")
+    axes.plot(theta, table["true"], "-s", color=SOFT, markersize=4, label="true F1")
+    if tags.sum():
+        axes.axvline(np.average(theta, weights=tags), ls=":", color="grey", label="mean of the thresholds chosen")
+    axes.set(xlabel="threshold on the probability", ylabel="F1, mean over tags", xlim=(0, 1), ylim=(0, None))
+    axes.legend(frameon=False)
+
+
+def draw_topics(topics: Sequence[Topic], path: Path) -> Path:
+    """Bars of the heaviest topics' weights, each with its tags."""
+    shown = topics[:SHOWN]
+    figure, axes = _figure(width=8.0, height=0.8 + 0.28 * len(shown))
+    places = np.arange(len(shown))
+    axes.barh(places, [topic.weight for topic in shown], color=INK)
+    axes.set_yticks(places, [_plain_text(", ".join(topic.tags)) for topic in shown], fontsize=7)
+    axes.invert_yaxis()
+    axes.set(xlabel="weight of the topic")
+    return _save(figure, path)
+
+
+def against_setting(curves: Mapping[str, Mapping[str, Mapping[float, Measure]]], setting: str, path: Path) -> Path:
+    """One panel for every measure, one line with its intervals for every model."""
+    figure = Figure(figsize=(0.8 + 4.4 * len(curves), 4.2), layout="constrained")
+    colours: dict[str, str] = {}
+    for panel, (measure, lines) in enumerate(curves.items(), start=1):
+        axes = figure.add_subplot(1, len(curves), panel)
+        axes.spines[["top", "right"]].set_visible(False)
+        for line, points in lines.items():
+            colour = colours.setdefault(line, f"C{len(colours) % 10}")
+            at = np.array(list(points))
+            value, low, high = (np.array([getattr(m, of) for m in points.values()]) for of in ("value", "low", "high"))
+            axes.plot(at, value, "-o", color=colour, markersize=4, label=_plain_text(line))
+            axes.fill_between(at, low, high, color=colour, alpha=0.15, linewidth=0)
+        values = [v for points in lines.values() for v in points]
+        if values and min(values) > 0 and max(values) >= 10 * min(values):
+            axes.set_xscale("log")
+        axes.set(xlabel=setting, ylabel=measure)
+    handles, names = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside lower center", frameon=False, fontsize=8, ncols=2)
+    return _save(figure, path)
+
+
 def compare(summaries: Mapping[str, Mapping[str, Measure]], measures: list[str], path: Path) -> Path:
     """All models side by side with their intervals."""
     figure, axes = _figure(width=1.6 + 1.7 * len(measures))
     width = 0.8 / len(summaries)
     for i, (name, summary) in enumerate(summaries.items()):
-        found = [summary[m] for m in measures]
+        found = [summary.get(m, Measure(float("nan"))) for m in measures]  # not every model follows every rule
         values = np.array([f.value for f in found])
         around = np.abs(np.array([[f.low, f.high] for f in found]).T - values)
-        axes.bar(np.arange(len(measures)) + i * width, values, width, yerr=around, capsize=2, label=name)
-    axes.set_xticks(np.arange(len(measures)) + 0.4 - width / 2, measures)
+        axes.bar(np.arange(len(measures)) + i * width, values, width, yerr=around, capsize=2, label=_plain_text(name))
+    axes.set_xticks(np.arange(len(measures)) + 0.4 - width / 2, [m.replace(" (", "\n(") for m in measures])
     axes.set(ylim=(0, 1), ylabel="held-out documents, 95 % intervals")
     axes.legend(frameon=False, fontsize=8)
     return _save(figure, path)
 
 
-def _figure(width: float = 5.2) -> tuple[Figure, Axes]:
-    figure = Figure(figsize=(width, 3.6), layout="constrained")  # no pyplot: its figures are global and never freed
+def _plain_text(text: str) -> str:
+    """Dollars and a leading underscore mean something to matplotlib."""
+    return text.replace("$", r"\$").lstrip("_")
+
+
+def _figure(width: float = 5.2, height: float = 3.6) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(width, height), layout="constrained")  # no pyplot: its figures are global and never freed
     axes = figure.add_subplot()
     axes.spines[["top", "right"]].set_visible(False)
     return figure, axes

@@ -1,23 +1,26 @@
-"""Who is best: all measured models in one table, with intervals and a paired test against the best, and a picture."""
+"""Who is best: all measured models in one table, with intervals and a paired test against the best, and pictures."""
 
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import numpy as np
 from prefect import task
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
 from tagcore.files import write_text
-from tagcore.metrics import Evaluation, Measure, PairedTest, bootstrap_intervals, paired_difference
+from tagcore.metrics import RULES
 from tagcore.store import content_key
+from tasks.lines import Line, lines_of
 from tasks.modelcard import measure_text
+from tasks.places import data_name
 from tasks.progress import Step
 from tasks.registry import Registry
-from tasks.steps import key_of, record_of
+from tasks.steps import key_of
+from tasks.topics import topics_markdown, topics_of
 from tasks.track import Measured
 
 COLUMNS = ("P@1", "P@3", "P@5", "nDCG@5", "R@5", "acc@9", "AUC (row)", "macro-F1@5")
+LABELLED = tuple(f"{average}-F1 ({rule})" for rule in RULES for average in ("macro", "micro"))
 
 
 @dataclass(frozen=True)
@@ -28,15 +31,17 @@ class Row:
     measures: dict[str, dict[str, float]]  # name -> value, low, high
     shown: dict[str, str]
     train_seconds: float | None
+    threshold_seconds: float | None  # of finding them, which is not training
     evaluate_seconds: float | None
     difference: dict[str, float] | None  # to the best model on the primary measure: difference, low, high, p_value
 
 
 @dataclass(frozen=True)
 class Report:
-    """The table, best model first."""
+    """The table, best model first; `about` says on what it was measured and what the intervals are over."""
 
     title: str
+    about: str
     primary: str
     documents: int
     columns: list[str]
@@ -45,22 +50,30 @@ class Report:
     key: str
 
     def markdown(self, level: str = "#") -> str:
-        head = ["model", *self.columns, f"{self.primary} to best", "train s"]
+        head = self.head()
         lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
         lines += ["| " + " | ".join(cells) + " |" for cells in self.cells()]
-        about = f"{self.documents:,} held-out documents; 95 % intervals over documents; best first by {self.primary}."
-        return f"{level} {self.title}\n\n{about}\n\n" + "\n".join(lines) + "\n"
+        return f"{level} {self.title}\n\n{self.about}\n\n" + "\n".join(lines) + "\n"
+
+    def head(self) -> list[str]:
+        return ["model", *self.columns, f"{self.primary} to best", "train s", *self._thresholds()]
 
     def cells(self) -> list[list[str]]:
-        return [
-            [r.model, *(r.shown.get(c, "") for c in self.columns), _to_best(r), _seconds(r.train_seconds)]
-            for r in self.rows
-        ]
+        """As many a row as `head` has."""
+        found = []
+        for row in self.rows:
+            times = [row.train_seconds, *(row.threshold_seconds for _ in self._thresholds())]
+            shown = (row.shown.get(column, "") for column in self.columns)
+            found.append([row.model, *shown, _to_best(row), *map(_seconds, times)])
+        return found
+
+    def _thresholds(self) -> list[str]:
+        return ["thresholds s"] if any(row.threshold_seconds is not None for row in self.rows) else []
 
 
 @task(name="report")
 def report(title: str, measured: list[Measured], primary: str, folder: Path, parent: str, registry: Registry) -> Report:
-    """Written as report.md, report.json and comparison.png, on the MLflow run, and as Prefect artifacts.
+    """Written as report.md, report.json and pictures, on the MLflow run, and as Prefect artifacts.
 
     Models of one label are one line: seeds are averaged document by document before intervals are drawn.
     """
@@ -69,15 +82,14 @@ def report(title: str, measured: list[Measured], primary: str, folder: Path, par
     made = _standing(folder, key)
     if made is None:
         step.tell("start")
-        made = _compare(title, measured, primary, folder, key)
+        made, files = _compare(title, measured, primary, folder, key)
         with registry.open() as client:
-            for name in ("report.md", "report.json", "comparison.png"):
-                client.log_artifact(parent, str(folder / name))
+            for path in files:
+                client.log_artifact(parent, str(path))
         step.tell("made")
     else:
         step.tell("stands")
-    rows = [dict(zip(("model", *made.columns), cells, strict=False)) for cells in made.cells()]
-    create_table_artifact(rows, key="comparison")
+    create_table_artifact([dict(zip(made.head(), cells, strict=True)) for cells in made.cells()], key="comparison")
     create_markdown_artifact(made.markdown(), key="report")
     return made
 
@@ -96,75 +108,62 @@ def _standing(folder: Path, key: str) -> "Report | None":
     return found if found.key == key else None
 
 
-def _compare(title: str, measured: list[Measured], primary: str, folder: Path, key: str) -> Report:
+def _compare(title: str, measured: list[Measured], primary: str, folder: Path, key: str) -> tuple[Report, list[Path]]:
+    """The report, and the files that were written; report.json last, as the sign that all stand."""
     from tasks.plots import compare  # matplotlib is slow to import, and a report that stands is not drawn again
 
-    lines = _lines(measured, primary)
-    best = lines[0].values[primary]
-    rows = [line.row(None if line is lines[0] else paired_difference(line.values[primary], best)) for line in lines]
-    columns = [c for c in dict.fromkeys((*COLUMNS, primary)) if c in lines[0].summary]
-    made = Report(title, primary, best.size, columns, rows, str(folder), key)
+    lines = lines_of(measured, primary)
+    best = lines[0]
+    known = {name for line in lines for name in line.summary}
+    columns = [c for c in dict.fromkeys((*COLUMNS, primary, *LABELLED)) if c in known]
+    rows = [_row(line, None if line is best else line.to_best(best, primary)) for line in lines]
+    about = _about(lines, primary)
+    made = Report(title, about, primary, best.documents[0], columns, rows, str(folder), key)
     folder.mkdir(parents=True, exist_ok=True)
-    write_text(folder / "report.md", made.markdown())
-    compare({line.label: line.summary for line in lines}, columns, folder / "comparison.png")
+    summaries = {line.label: line.summary for line in lines}
+    picture = compare(summaries, [c for c in columns if not c.startswith("micro")], folder / "comparison.png")
+    topics, drawn = _topics(measured, folder)
+    write_text(folder / "report.md", made.markdown() + topics)
     write_text(folder / "report.json", json.dumps(asdict(made), indent=1))
-    return made
+    return made, [folder / "report.md", folder / "report.json", picture, *drawn]
 
 
-@dataclass(frozen=True)
-class Line:
-    """All seeds of one model."""
-
-    label: str
-    summary: dict[str, Measure]
-    values: dict[str, np.ndarray]  # per document, the mean over seeds
-    train_seconds: float | None
-    evaluate_seconds: float | None
-
-    def row(self, test: PairedTest | None) -> Row:
-        to_best = None if test is None else {k: getattr(test, k) for k in ("difference", "low", "high", "p_value")}
-        return Row(
-            model=self.label,
-            measures={name: _plain(asdict(m)) for name, m in self.summary.items()},
-            shown={name: measure_text(m) for name, m in self.summary.items()},
-            train_seconds=self.train_seconds,
-            evaluate_seconds=self.evaluate_seconds,
-            difference=None if to_best is None else _plain(to_best),
-        )
-
-
-def _lines(measured: list[Measured], primary: str) -> list[Line]:
-    by_label: dict[str, list[Measured]] = {}
-    for one in measured:
-        by_label.setdefault(one.label, []).append(one)
-    lines = [_line(label, seeds) for label, seeds in by_label.items()]
-    if primary not in lines[0].values:
-        known = ", ".join(lines[0].values)
-        raise ValueError(f"measures.primary = {primary!r}: not among the measures of single documents: {known}")
-    return sorted(lines, key=lambda line: -line.summary[primary].value)
-
-
-def _line(label: str, seeds: list[Measured]) -> Line:
-    found = [Evaluation.load(m.evaluation) for m in seeds]
-    names = found[0].per_document.column_names[1:]
-    values = {n: np.mean([e.per_document[n].to_numpy() for e in found], axis=0) for n in names}
-    if len(found) == 1:
-        summary = found[0].summary
+def _about(lines: list[Line], primary: str) -> str:
+    seeds, splits = max(line.seeds for line in lines), max(line.splits for line in lines)
+    fewest, most = lines[0].documents
+    documents = f"{fewest:,}{f' to {most:,}' if most > fewest else ''} held-out documents"
+    if splits > 1:
+        what = f"{splits} random splits with {documents} each; 95 % intervals over splits (Student's t)"
+    elif seeds > 1:
+        what = f"{documents}, {seeds} seeds; 95 % intervals over documents, and over seeds (Student's t) for measures "
+        what += "that are no means over documents, such as macro-F1"
     else:
-        means = {n: Measure(float(np.mean([e.summary[n].value for e in found]))) for n in found[0].summary}
-        summary = means | bootstrap_intervals(values)
-    return Line(
-        label=label if len(found) == 1 else f"{label} ({len(found)} seeds)",
-        summary=summary,
-        values=values,
-        train_seconds=_mean_seconds([m.model for m in seeds]),
-        evaluate_seconds=_mean_seconds([m.evaluation for m in seeds]),
+        what = f"{documents}; 95 % intervals over documents"
+    return f"{what}; best first by {primary}."
+
+
+def _topics(measured: list[Measured], folder: Path) -> tuple[str, list[Path]]:
+    """Of every model that learnt topics, with its first seed: a section of the report, and pictures."""
+    from tasks.plots import draw_topics
+
+    text, drawn = "", []
+    for label, one in {m.label: m for m in reversed(measured)}.items():
+        if topics := topics_of(one.model):
+            text += f"\n## Topics of {label}\n\n{topics_markdown(topics)}"
+            drawn.append(draw_topics(topics, folder / f"topics-{data_name(label)}.png"))
+    return text, drawn
+
+
+def _row(line: Line, to_best: dict[str, float] | None) -> Row:
+    return Row(
+        model=line.label,
+        measures={name: _plain(asdict(m)) for name, m in line.summary.items()},
+        shown={name: measure_text(m) for name, m in line.summary.items()},
+        train_seconds=line.train_seconds,
+        threshold_seconds=line.threshold_seconds,
+        evaluate_seconds=line.evaluate_seconds,
+        difference=None if to_best is None else _plain(to_best),
     )
-
-
-def _mean_seconds(folders: list[Path]) -> float | None:
-    known = [record["seconds"] for record in map(record_of, folders) if "seconds" in record]
-    return float(np.mean(known)) if known else None
 
 
 def _plain(values: dict[str, float]) -> dict[str, float]:

@@ -11,12 +11,15 @@ from mlflow.entities import Metric, Param, RunTag
 from prefect import task
 
 from tagcore.metrics import Evaluation
+from tagcore.models.topics import Topic
 from tagcore.store import read_manifest
 from tasks.examples import sample_texts
 from tasks.modelcard import model_card
 from tasks.progress import Step
 from tasks.registry import EVALUATION_KEY, MODEL_KEY, Registry, add_version, log_tagger, plain, registered
 from tasks.steps import key_of, record_of, transient
+from tasks.thresholds import threshold_seconds
+from tasks.topics import topics_of
 
 COMPARISON_KEY = "tagflow.comparison"
 
@@ -28,6 +31,7 @@ class Measured:
     label: str
     model: Path
     evaluation: Path
+    features: Path
     seed: int = 0
 
 
@@ -47,7 +51,7 @@ def comparison(name: str, key: str, registry: Registry) -> str:
 @task(
     name="track", task_run_name="track {measured.label}", retries=2, retry_delay_seconds=2, retry_condition_fn=transient
 )
-def track(measured: Measured, features: Path, name: str, parent: str, registry: Registry) -> str:
+def track(measured: Measured, name: str, parent: str, registry: Registry) -> str:
     """Parameters, measures, tables and plots on a run of their own; the run that stands where there is one."""
     key = key_of(measured.evaluation, "evaluation")
     step = Step(f"track {measured.label}")
@@ -59,12 +63,13 @@ def track(measured: Measured, features: Path, name: str, parent: str, registry: 
             return found[0].info.run_id
         step.tell("start")
         evaluation = Evaluation.load(measured.evaluation)
-        made = facts(measured, features)
+        made = facts(measured)
         tags = {"mlflow.parentRunId": parent, EVALUATION_KEY: key, MODEL_KEY: made["model"]}
         with mlflow.start_run(experiment_id=experiment, run_name=measured.label, tags=tags) as run:
             _log_numbers(client, run.info.run_id, made, evaluation)
-            _log_files(measured.evaluation, evaluation)
-            mlflow.log_text(model_card(measured.label, name, made, evaluation), "model_card.md")
+            topics = topics_of(measured.model)
+            _log_files(measured.evaluation, evaluation, topics)
+            mlflow.log_text(model_card(measured.label, name, made, evaluation, topics), "model_card.md")
     step.tell("made")
     return run.info.run_id
 
@@ -76,7 +81,7 @@ def track(measured: Measured, features: Path, name: str, parent: str, registry: 
     retry_delay_seconds=2,
     retry_condition_fn=transient,
 )
-def register(measured: Measured, run: str, corpus: Path, features: Path, name: str, registry: Registry) -> str:
+def register(measured: Measured, run: str, corpus: Path, name: str, registry: Registry) -> str:
     """The number of the registered version; the one that stands where this very evaluation has one."""
     key = key_of(measured.evaluation, "evaluation")
     step = Step(f"register {measured.label}")
@@ -85,9 +90,10 @@ def register(measured: Measured, run: str, corpus: Path, features: Path, name: s
             step.tell("stands")
             return str(standing.version)
         step.tell("start")
-        made = facts(measured, features)
-        card = model_card(measured.label, name, made, Evaluation.load(measured.evaluation))
-        (example, _), *_ = sample_texts(corpus, features, 1)
+        made = facts(measured)
+        evaluation, topics = Evaluation.load(measured.evaluation), topics_of(measured.model)
+        card = model_card(measured.label, name, made, evaluation, topics)
+        (example, _), *_ = sample_texts(corpus, measured.features, 1)
         with mlflow.start_run(run_id=run):
             model = log_tagger(measured.model, example, {"data": name, "label": measured.label})
         tags = {EVALUATION_KEY: key, MODEL_KEY: made["model"], "label": measured.label}
@@ -96,7 +102,7 @@ def register(measured: Measured, run: str, corpus: Path, features: Path, name: s
     return version
 
 
-def facts(measured: Measured, features: Path) -> dict[str, Any]:
+def facts(measured: Measured) -> dict[str, Any]:
     """What is known of a model besides its quality."""
     manifest = read_manifest(measured.model, "model")
     parameters = manifest["parameters"]
@@ -108,9 +114,10 @@ def facts(measured: Measured, features: Path) -> dict[str, Any]:
         "calibration": f"{parameters['calibrate']} calibration" if parameters["calibrate"] else "uncalibrated",
         "model": manifest["key"],
         "features": manifest["inputs"]["features"],
-        "train_documents": read_manifest(features, "features")["counts"]["train"],
+        "train_documents": read_manifest(measured.features, "features")["counts"]["train"],
         "words": head["facts"]["n_features_in_"],
         "seconds": record_of(measured.model).get("seconds", float("nan")),
+        "threshold_seconds": threshold_seconds(measured.model),
     }
 
 
@@ -118,6 +125,8 @@ def _log_numbers(client: mlflow.MlflowClient, run: str, made: dict[str, Any], ev
     params = {**made["params"], **{k: made[k] for k in ("class", "seed", "calibration", "features")}}
     metrics = {_metric_name(name): m.value for name, m in evaluation.summary.items()}
     metrics |= {"train_seconds": made["seconds"], "test_documents": evaluation.counts.documents}
+    if made["threshold_seconds"] is not None:
+        metrics["threshold_seconds"] = made["threshold_seconds"]
     intervals = {_metric_name(n): m for n, m in evaluation.summary.items() if m.low == m.low}
     client.log_batch(
         run,
@@ -127,7 +136,7 @@ def _log_numbers(client: mlflow.MlflowClient, run: str, made: dict[str, Any], ev
     )
 
 
-def _log_files(folder: Path, evaluation: Evaluation) -> None:
+def _log_files(folder: Path, evaluation: Evaluation, topics: list[Topic]) -> None:
     mlflow.log_table(evaluation.per_tag.to_pandas(), "per_tag.json")
     for name in (
         "evaluation.json",
@@ -135,12 +144,14 @@ def _log_files(folder: Path, evaluation: Evaluation) -> None:
         "per_document.parquet",
         "breakdown.parquet",
         "histogram.parquet",
+        "labelling.parquet",
+        "expected_f.parquet",
     ):
         mlflow.log_artifact(str(folder / name), "evaluation")
     from tasks.plots import draw_all  # matplotlib is slow to import, and a run that stands is not drawn again
 
     with tempfile.TemporaryDirectory() as drawn:
-        draw_all(evaluation, Path(drawn))
+        draw_all(evaluation, Path(drawn), topics)
         mlflow.log_artifacts(drawn, "plots")
 
 

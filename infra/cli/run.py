@@ -11,9 +11,9 @@ import typer
 from infra.cli.screen import Screen
 
 if TYPE_CHECKING:
+    from flows.experiment import Findings
     from flows.nightly import Outcome
     from flows.recipe import Recipe
-    from tasks.report import Report
 
 DataOption = Annotated[
     str | None,
@@ -63,6 +63,9 @@ def train(
         list[str] | None, typer.Option("--param", "-p", help="A parameter of the model, such as C=0.5.")
     ] = None,
     calibrate: Annotated[str | None, typer.Option(help="isotonic or platt.")] = None,
+    thresholds: Annotated[
+        str | None, typer.Option(help="cross-validated, or the class whose cross-validated thresholds to label by.")
+    ] = None,
     seed: int = 0,
     skip_bad_rows: SkipOption = False,
     home: HomeOption = None,
@@ -72,11 +75,10 @@ def train(
     from infra.cli.values import parse_pairs
 
     screen = Screen(as_json)
-    one = {"model": model, "params": parse_pairs(param), "calibrate": calibrate}
+    one = {"model": model, "params": parse_pairs(param), "calibrate": calibrate, "thresholds": thresholds}
     overrides = {"models": [one], "seeds": [seed], "name": "train"}
     chosen = _recipe("nightly" if data else "demo", data, set_, skip_bad_rows, overrides)
-    (report,) = _in_session(screen, home, "flows.experiment", "experiment", chosen)
-    _show_reports(screen, [report])
+    _show_findings(screen, _in_session(screen, home, "flows.experiment", "experiment", chosen))
 
 
 def experiment(
@@ -93,14 +95,19 @@ def experiment(
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """A recipe over its grid of models, seeds and settings: one MLflow run each, one table for each data set."""
+    """A recipe over its grid of models, seeds and settings: one MLflow run each, one table for each data set.
+
+    Where the grid varies one number, such as split.train_documents or a parameter of models, quality is also drawn
+    against it: curves.png and curves.md beside the reports. Presets: `baselines`, `linear`, `bomc`, `bomc-curve`, ...
+    A grid of your own: --set 'grid={"split.train_documents"=[500, 1000, 2000]}'.
+    """
     from infra.cli.results import write_section
 
     screen = Screen(as_json)
     chosen = _recipe(preset, data, set_, skip_bad_rows, without=without or [])
-    reports = _in_session(screen, home, "flows.experiment", "experiment", chosen)
+    found = _in_session(screen, home, "flows.experiment", "experiment", chosen)
     if into is not None:
-        tables = "\n".join(report.markdown(level="###") for report in reports)
+        tables = "\n".join(part.markdown(level="###") for part in (*found.reports, *found.curves))
         write_section(
             into,
             chosen.name,
@@ -108,7 +115,7 @@ def experiment(
             f"{chosen.about}\n\n{tables}",
             f"tagflow experiment {preset}",
         )
-    _show_reports(screen, reports)
+    _show_findings(screen, found)
 
 
 def ingest(
@@ -184,13 +191,16 @@ def _show_examples(screen: Screen, outcome: "Outcome") -> None:
         screen.say(f"  → {', '.join(f'{tag} {score:.2f}' for tag, score in example.suggested)}{given}")
 
 
-def _show_reports(screen: Screen, reports: list["Report"]) -> None:
+def _show_findings(screen: Screen, found: "Findings") -> None:
     if screen.as_json:
-        screen.result({"reports": [asdict(r) for r in reports], "account": _account(screen)})
+        screen.result({**asdict(found), "account": _account(screen)})
         return
-    for report in reports:
+    for report in found.reports:
         screen.table(report)
         screen.say(f"report and plots: {report.folder}")
+    for curves in found.curves:
+        print(curves.markdown())
+        screen.say(f"curves: {curves.folder}")
     _show_account(screen)
 
 

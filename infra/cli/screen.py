@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from tasks.progress import Step
     from tasks.report import Report
 
+_BY_RULE = ("(half)", "(class-mass)", "(thresholds)", "(sampled)")  # how columns of labelling rules end
+
 
 def _process_start() -> float:
     import psutil
@@ -59,14 +61,19 @@ class Screen:
         from rich.console import Console
         from rich.table import Table
 
-        about = f"{report.documents:,} held-out documents, 95 % intervals"
-        table = Table(title=report.title, caption=about, title_style="bold")
-        table.add_column("model", style="bold", overflow="fold")
-        for column in (*report.columns, f"{report.primary} to best", "train s"):
-            table.add_column(column.replace(" ", "\n", 1) if len(column) > 12 else column, justify="right")
-        for cells in report.cells():
-            table.add_row(*(cell.replace(" (", "\n(") for cell in cells))
-        Console().print(table)
+        model, *head = report.head()
+        labelled = [i for i, column in enumerate(head, start=1) if column.endswith(_BY_RULE)]  # a table of their own
+        ranked = [i for i in range(1, len(head) + 1) if i not in labelled]
+        for title, columns in ((report.title, ranked), ("labels by rule", labelled)):
+            if not columns:
+                continue
+            table = Table(title=title, caption=report.about, title_style="bold")
+            table.add_column(model, style="bold", overflow="fold")
+            for column in (head[i - 1] for i in columns):
+                table.add_column(column.replace(" ", "\n", 1) if len(column) > 12 else column, justify="right")
+            for cells in report.cells():
+                table.add_row(cells[0], *(cells[i].replace(" (", "\n(") for i in columns))
+            Console().print(table)
 
     def _on_step(self, step: "Step", event: str) -> None:
         remark = f": {step.remark}" if step.remark else ""

@@ -25,22 +25,44 @@ def tag(
         str | None, typer.Option("--model", "-m", help="A model folder, or an address such as models:/demo@champion.")
     ] = None,
     k: Annotated[int, typer.Option("-k", help="How many tags.", min=1)] = 5,
+    label: Annotated[
+        bool,
+        typer.Option(
+            "--label", help="As many tags as fit: those above the model's thresholds, or more likely than not."
+        ),
+    ] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="For each tag, the words that pushed it up or down, and how surely.")
+    ] = False,
+    words: Annotated[int, typer.Option("--words", help="How many words --explain shows.", min=1)] = 8,
     home: Annotated[Path | None, typer.Option(help="The state folder (default .tagflow, or TAGFLOW_HOME).")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a text.")] = False,
 ) -> None:
-    """Suggest tags, with the probability that each is right. Without a text, reads standard input."""
+    """Suggest tags, with the probability that each is right. Without a text, reads standard input.
+
+    `--explain` shows, for every tag, what each word of the text did to its score: a push up or down, and ± one
+    standard deviation of it where the model knows how sure it is. "(always)" is what the tag gets from any text.
+    """
+    from infra.cli.explained import as_data, cannot_explain, show
+
     texts = _texts(text, file, whole)
     tagger = load_tagger(model, home)
     screen = Screen(as_json)
-    for given, suggestions in zip(texts, tagger.suggest(texts, k), strict=True):
+    able = hasattr(tagger.model, "explain")
+    if explain and not able:
+        screen.say(cannot_explain(tagger))
+    for given, suggestions in zip(texts, tagger.label(texts) if label else tagger.suggest(texts, k), strict=True):
         known = tagger.known_words(given)
+        why = {s.tag: tagger.explain(given, s.tag) for s in suggestions} if explain and able else {}
         if as_json:
-            tags = [{"tag": s.tag, "score": round(s.score, 6)} for s in suggestions]
+            tags = [{"tag": s.tag, "score": round(s.score, 6)} | as_data(why.get(s.tag), words) for s in suggestions]
             print(_line({"tags": tags, "known_words": known}))
             continue
         if known == 0:
             screen.say("no word of this text is known: these are what the model falls back on")
         print("\t".join(f"{s.tag} {s.score:.3f}" for s in suggestions))
+        if why:
+            show(why, words)
 
 
 def load_tagger(model: str | None, home: Path | None) -> "Tagger":

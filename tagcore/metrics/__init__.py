@@ -11,9 +11,10 @@ from tagcore.metrics.classification import (
     label_counts,
     label_counts_at,
     per_tag_table,
+    row_counts,
 )
 from tagcore.metrics.evaluate import evaluate
-from tagcore.metrics.evaluation import Counts, Evaluation
+from tagcore.metrics.evaluation import Counts, Evaluation, lower_is_better
 from tagcore.metrics.intervals import (
     Measure,
     PairedTest,
@@ -22,7 +23,9 @@ from tagcore.metrics.intervals import (
     bootstrap_ratio,
     bootstrap_ratios,
     paired_difference,
+    t_interval,
 )
+from tagcore.metrics.labelled import RULES, Labelled, labelled
 from tagcore.metrics.losses import LabelRanking, label_ranking
 from tagcore.metrics.propensity import PropensityHits, propensities, propensity_hits
 from tagcore.metrics.ranking import (
@@ -39,11 +42,13 @@ from tagcore.metrics.ratings import RatingErrors, rating_errors
 
 __all__ = [
     "AUC",
+    "RULES",
     "Counts",
     "Evaluation",
     "Hits",
     "LabelCounts",
     "LabelRanking",
+    "Labelled",
     "Measure",
     "PairedTest",
     "PropensityHits",
@@ -66,6 +71,8 @@ __all__ = [
     "label_counts",
     "label_counts_at",
     "label_ranking",
+    "labelled",
+    "lower_is_better",
     "mark_hits",
     "ndcg_at",
     "paired_difference",
@@ -77,4 +84,6 @@ __all__ = [
     "recall_at",
     "reliability_curve",
     "roc_auc",
+    "row_counts",
+    "t_interval",
 ]

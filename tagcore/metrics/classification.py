@@ -61,9 +61,14 @@ def label_counts_at(Y: Any, top: np.ndarray, k: int) -> LabelCounts:
 
 def hamming_loss(Y: Any, predicted: Any) -> np.ndarray:
     """The share of all L labels that a row has and was not given, or was given and has not; one value per row."""
+    right, given, true = row_counts(Y, predicted)
+    return (true + given - 2 * right) / np.shape(Y)[1]
+
+
+def row_counts(Y: Any, predicted: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(right, given, true) labels of every row."""
     truth, guess, right = _compared(Y, predicted)
-    wrong = np.diff(truth.indptr) + np.diff(guess.indptr) - 2 * np.diff(right.indptr)
-    return wrong / truth.shape[1]
+    return np.diff(right.indptr), np.diff(guess.indptr), np.diff(truth.indptr)
 
 
 def per_tag_table(

@@ -16,6 +16,7 @@ from tagcore.metrics.calibration import STRATEGIES, expected_calibration_error, 
 from tagcore.metrics.classification import LabelCounts, hamming_loss, label_counts, per_tag_table
 from tagcore.metrics.evaluation import Counts, Evaluation
 from tagcore.metrics.intervals import Measure, bootstrap_intervals, bootstrap_ratios
+from tagcore.metrics.labelled import labelled
 from tagcore.metrics.propensity import Ratio, propensities, propensity_hits
 from tagcore.metrics.ranking import Hits, mark_hits
 
@@ -40,13 +41,15 @@ def evaluate(
     tag_names: Sequence[str] | None = None,
     train_counts: np.ndarray | None = None,
     train_documents: int | None = None,
+    labelling: Sequence[str] = (),
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Evaluation:
     """Measures `model` on rows X with true tags Y (n × L, a tag present iff > 0).
 
     `train_counts` says how often each tag was trained on, in how many `train_documents`; propensity-scored measures
-    need both. `seed` fixes the draws of the intervals.
+    need both. `labelling` names rules (`tagcore.metrics.labelled.RULES`) whose labels are measured beside the ranking.
+    `seed` fixes the draws of the intervals.
     """
     n = X.shape[0]
     if n == 0:
@@ -74,6 +77,8 @@ def evaluate(
 
     right = ranked.right[:, :SUGGESTED]
     probabilities = model.proba(scores[:, :SUGGESTED])
+    rates = None if train_counts is None or not train_documents else np.asarray(train_counts) / train_documents
+    by_rule = labelled(model, X, truth, labelling, rates)
     ratios = _micro(right, hits.n_true)
     if train_counts is not None and train_documents is not None:
         weighed = propensity_hits(truth, top, propensities(train_counts, train_documents)).padded(depth)
@@ -82,8 +87,9 @@ def evaluate(
         **bootstrap_intervals(documents, seed=seed),
         "AUC (macro)": Measure(auc.macro),
         "AUC (micro)": Measure(auc.micro),
-        **bootstrap_ratios(ratios, seed=seed),
+        **bootstrap_ratios(ratios | by_rule.micro, seed=seed),
         **_macro(tags),
+        **by_rule.macro,
         "ECE": Measure(expected_calibration_error(probabilities, right)),
     }
     progress(3, 3, {name: measure.value for name, measure in summary.items()})
@@ -96,6 +102,8 @@ def evaluate(
         histogram=_histogram(hits),
         reliability=_reliability(probabilities, right),
         curve=_curve(truth, top, hits),
+        labelling=by_rule.table,
+        expected_f=by_rule.expected_f,
     )
 
 

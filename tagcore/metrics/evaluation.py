@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 
 from tagcore.metrics.intervals import Measure
 
-FORMAT = 2
-TABLES = ("per_document", "per_tag", "breakdown", "histogram", "reliability", "curve")
+FORMAT = 3
+TABLES = ("per_document", "per_tag", "breakdown", "histogram", "reliability", "curve", "labelling", "expected_f")
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,8 @@ class Evaluation:
     histogram: pa.Table  # k, correct, documents: how many have so many right among the first k
     reliability: pa.Table  # bins of equal width and of equal mass, told apart by `strategy`
     curve: pa.Table  # k and means at k; kendall is of user counts, over the suggestions or with all tags of users
+    labelling: pa.Table  # one line for every labelling rule asked for, empty where the model cannot follow it
+    expected_f: pa.Table  # expected against true F1 over the thresholds of the sampled rule
 
     def save(self, folder: Path | str) -> None:
         """Fills a folder; whoever needs it whole or not at all gives a temporary one and renames it."""
@@ -76,6 +78,10 @@ class Evaluation:
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"{path}: not part of a stored evaluation ({error!r})") from error
         return cls(summary=summary, counts=counts, **tables)
+
+
+def lower_is_better(measure: str) -> bool:
+    return measure.partition("@")[0] in ("coverage", "ranking loss", "one-error", "Hamming loss", "ECE")
 
 
 def _plain(value: float) -> float | None:

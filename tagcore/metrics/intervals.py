@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtr
+from scipy.special import stdtr, stdtrit
 from scipy.stats import wilcoxon
 
 from tagcore.kernels import metrics as kernels
@@ -84,6 +84,17 @@ def bootstrap_ratios(
         drawn = np.divide(parts, wholes, out=np.zeros(n_resamples), where=wholes != 0)
         measures[name] = Measure(value, *_percentiles(drawn, level)) if len(part) > 1 else Measure(value)
     return measures
+
+
+def t_interval(values: np.ndarray, level: float = 0.95) -> Measure:
+    """The mean of a few repetitions with Student's interval; without one where they do not differ, or are fewer than
+    two: then they do not show how far the next would lie."""
+    values = _checked(values, "values")
+    mean, n = float(values.mean()), values.size
+    if n < 2 or np.isnan(mean) or np.ptp(values) == 0:
+        return Measure(mean)
+    reach = float(stdtrit(n - 1, (1 + level) / 2) * values.std(ddof=1) / np.sqrt(n))
+    return Measure(mean, mean - reach, mean + reach)
 
 
 def paired_difference(

@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -65,7 +66,44 @@ grid = { n_neighbors = [5, 20] }
     (report,) = tagflow.json("experiment", str(recipe))["reports"]
     labels = {row["model"] for row in report["rows"]}
     assert len(labels) == 6
-    assert "KNN n_neighbors=20 sublinear_tf=True (2 seeds)" in labels
+    assert "KNN n_neighbors=20 sublinear_tf=True" in labels
+    assert "2 seeds" in report["about"]
+
+
+def test_a_learning_curve_over_random_splits_with_labelling_rules(tagflow, tmp_path):
+    recipe = tmp_path / "curve.toml"
+    recipe.write_text("""
+seeds = [0, 1]
+[data]
+documents = 300
+[split]
+kind = "drawn"
+test = 80
+redraw = true
+[grid]
+"split.train_documents" = [50, 150]
+[measures]
+labelling = ["class-mass", "thresholds"]
+[[models]]
+model = "PassiveAggressive"
+thresholds = "cross-validated"
+""")
+    found = tagflow.json("experiment", str(recipe), "--into", str(tmp_path / "results.md"))
+    few, many = found["reports"]
+    assert "2 random splits with 80 held-out documents each" in few["about"]
+    values = [report["rows"][0]["measures"]["macro-F1 (class-mass)"]["value"] for report in (few, many)]
+    assert 0 < values[0] < values[1]
+    (curves,) = found["curves"]
+    assert curves["setting"] == "split.train_documents"
+    assert curves["measures"] == ["nDCG@5", "macro-F1 (class-mass)", "macro-F1 (thresholds)"]
+    assert [(p["line"], p["at"]) for p in curves["points"]] == [
+        ("PassiveAggressive thresholds=cross-validated", at) for at in (50, 150)
+    ]
+    assert (Path(curves["folder"]) / "curves.png").read_bytes()[:4] == b"\x89PNG"
+    assert (
+        len(list((tagflow.home / "mlartifacts" / "curve-demo").rglob("curves.png"))) == 2
+    )  # on the run of each comparison
+    assert "nDCG@5 at split.train_documents" in (tmp_path / "results.md").read_text()
 
 
 def test_experiment_compares_models_on_the_same_documents_alone(tagflow, tmp_path):
@@ -98,7 +136,7 @@ def test_an_interrupted_run_says_that_it_can_go_on(tagflow):
     ("args", "message"),
     [
         (("run", "--recipe", "nope"), "no preset 'nope'; there are"),
-        (("run", "--set", "split.test=2"), "split.test = 2"),
+        (("run", "--set", "split.test=2.0"), "split.test = 2.0"),
         (("run", "--set", "nonsense"), "expected name=value"),
         (("tag", "--file", "/nonexistent/file"), "No such file"),
         (("tag", "x", "--model", "/nonexistent"), "no such folder"),

@@ -79,6 +79,36 @@ def test_the_champion_tags_text_files_and_standard_input(tagflow, first, tmp_pat
     assert "no word of this text is known" in unknown.stderr
 
 
+def stored_model(home: Path, name: str) -> Path:
+    heads = sorted((home / "data").glob("model-*/model/model.json"))
+    return next(head.parents[1] for head in heads if json.loads(head.read_text())["class"] == name)
+
+
+def test_a_linear_model_explains_its_tags(tagflow, first):
+    text, model = first["examples"][0]["text"], str(stored_model(tagflow.home, "OneVsRestLinear"))
+    shown = tagflow("tag", text, "--model", model, "-k", "2", "--explain", "--words", "3")
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.count("why ") == 2
+    assert "(always)" in shown.stdout
+    found = json.loads(tagflow("tag", text, "--model", model, "-k", "2", "--explain", "--words", "3", "--json").stdout)
+    for tag in found["tags"]:
+        pushes = [abs(word["push"]) for word in tag["words"]]
+        assert len(pushes) == 3
+        assert pushes == sorted(pushes, reverse=True)
+        assert all(word["word"] in text.lower() for word in tag["words"])
+        assert isinstance(tag["bias"], float)
+
+
+def test_a_model_that_cannot_explain_says_so_in_one_line(tagflow, first):
+    text, model = first["examples"][0]["text"], str(stored_model(tagflow.home, "KNN"))
+    done = tagflow("tag", text, "--model", model, "--explain")
+    assert done.returncode == 0
+    assert "KNN cannot explain its suggestions; these models can: " in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    labelled = json.loads(tagflow("tag", text, "--model", model, "--label", "--json").stdout)["tags"]
+    assert all(tag["score"] > 0.5 and "words" not in tag for tag in labelled)
+
+
 def test_a_killed_run_goes_on_from_what_stands(tagflow, tmp_path):
     args = ("run", "--set", "data.documents=2500", "--set", "name=killed")
     process = subprocess.Popen(

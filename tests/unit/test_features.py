@@ -57,19 +57,30 @@ def test_counted_words_are_weighted_as_scikit_learn_weights_them(tmp_path):
         assert abs(load_rows(found, side)[0] - peer.transform(bags[rows])).max() < 1e-6
 
 
-def test_an_official_split_is_kept_whole_and_untagged_documents_are_left_out_of_a_drawn_one(tmp_path):
+def test_a_published_set_is_kept_whole_and_untagged_documents_are_left_out_of_others(tmp_path):
     n = 40
     tagged = [i for i in range(n) if i % 4]
-    documents = documents_table(
-        id=[str(i) for i in range(n)],
-        text=["some words here"] * n,
-        split=["test" if i % 2 else "train" for i in range(n)],
-    )
-    corpus = Corpus(documents, taggings_table(tagged, [i % 3 for i in tagged]), list("abc"))
+    taggings = taggings_table(tagged, [i % 3 for i in tagged])
+    content = {"id": [str(i) for i in range(n)], "text": ["some words here"] * n}
+    published = documents_table(**content, split=["test" if i % 2 else "train" for i in range(n)])
+    corpus = Corpus(published, taggings, list("abc"))
     official = features_of(corpus, tmp_path / "a", Split("official"))
     assert (official.counts["train"], official.counts["test"]) == (20, 20)
-    drawn = features_of(corpus, tmp_path / "b", Split(test=0.5))
+    redrawn = features_of(corpus, tmp_path / "b", Split(test=13))
+    assert (redrawn.counts["train"], redrawn.counts["test"]) == (27, 13)
+    drawn = features_of(Corpus(documents_table(**content), taggings, list("abc")), tmp_path / "c", Split(test=0.5))
     assert drawn.counts["train"] + drawn.counts["test"] == len(tagged)
+
+
+@pytest.mark.parametrize("rows_per_group", [7, 300])
+def test_numbers_of_documents_are_of_those_that_take_part(corpus, tmp_path, rows_per_group):
+    split = Split(test=70, seed=2, train_documents=50, test_documents=40)
+    found = features_of(corpus, tmp_path, split, rows_per_group=rows_per_group)
+    assert (found.counts["train"], found.counts["test"]) == (50, 40)
+    whole = features_of(corpus, tmp_path / "whole", Split(test=70, seed=2))
+    assert whole.counts["test"] == 70
+    for side in ("train", "test"):
+        assert set(found.read(side)["document"].to_pylist()) < set(whole.read(side)["document"].to_pylist())
 
 
 def test_row_groups_without_a_tagging_still_line_up(tmp_path):

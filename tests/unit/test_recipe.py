@@ -2,17 +2,25 @@
 
 import pytest
 
+from flows import recipe
 from flows.recipe import RecipeError, load_recipe, presets
+from flows.varied import curve_setting, lines_of_models
 from infra.cli.values import parse_pairs
+from tagcore import metrics
+from tagcore.fitting import make_model
 from tasks.places import data_name, registered_name
 
 
 @pytest.mark.parametrize("name", presets())
 def test_every_preset_loads_and_names_itself(name):
-    recipe = load_recipe(name)
-    assert recipe.name == name
-    assert recipe.about
-    assert recipe.all_models()
+    loaded = load_recipe(name)
+    assert loaded.name == name
+    assert loaded.about
+    assert list(loaded.expand())
+    for model in loaded.all_models():
+        make_model(model.model, model.params, seed=0)
+        if (of := model.threshold_model) is not None:
+            make_model(of["model"], of["params"], seed=0)
 
 
 def test_models_and_settings_expand_to_a_grid(tmp_path):
@@ -34,13 +42,74 @@ grid = { n_neighbors = [1, 2] }
     assert variants[0].grid == {}
 
 
+def test_a_test_side_is_a_share_or_a_number_of_documents():
+    for given in (0.25, 1935, 1):
+        found = load_recipe("nightly", {"split.test": given}).split.test
+        assert (found, type(found)) == (given, type(given))
+
+
+def test_models_differ_by_their_thresholds():
+    shared = {"model": "PassiveAggressive", "params": {"C": 0.3}}
+    models = [shared, {**shared, "thresholds": "cross-validated"}, {**shared, "thresholds": "OneVsRestLinear"}]
+    plain, own, others = load_recipe("nightly", {"models": models}).all_models()
+    assert plain.label == "PassiveAggressive C=0.3"
+    assert own.label == "PassiveAggressive C=0.3 thresholds=cross-validated"
+    assert plain.threshold_model is None
+    assert own.threshold_model == {"model": "PassiveAggressive", "params": {"C": 0.3}}
+    assert others.threshold_model == {"model": "OneVsRestLinear", "params": {}}
+
+
+def test_recipes_know_the_rules_that_evaluations_know():
+    assert recipe.RULES == metrics.RULES
+    assert recipe.Tuning(measure="macro-F1 (class-mass)").rule == "class-mass"
+    assert recipe.Tuning(measure="AUC (row)").rule is None
+
+
+def varying(grid=None, parameters=None):
+    models = [{"model": "KNN"}, {"model": "Ridge", "params": {"tol": 0.1}, "grid": parameters or {}}]
+    return load_recipe("nightly", {"grid": grid or {}, "models": models})
+
+
+@pytest.mark.parametrize(
+    ("given", "setting"),
+    [
+        (varying({"split.train_documents": [10, 20]}), "split.train_documents"),
+        (varying({"split.train_documents": [10, 20], "features.stem": ["english", "german"]}), "split.train_documents"),
+        (varying(parameters={"alpha": [0.5, 1.0]}), "alpha"),
+        (varying({"split.train_documents": [10]}), None),
+        (varying({"split.seed": [0, 1]}), None),
+        (varying({"features.binary": [False, True]}), None),
+        (varying({"features.min_df": [1, 2]}, {"alpha": [0.5, 1.0]}), None),
+        (varying(), None),
+    ],
+)
+def test_curves_are_drawn_against_the_one_number_that_varies(given, setting):
+    assert curve_setting(given) == setting
+
+
+def test_points_of_curves_are_lines_of_models():
+    settings = {"features.min_df": [1, 2], "features.stem": ["english", "german"]}
+    found = {}
+    for variant in (given := varying(settings)).expand():
+        found |= lines_of_models(given, variant)
+    assert len(found) == 8
+    assert found["KNN min_df=2 stem=german"] == ("KNN stem=german", 2.0)
+    (variant,) = (given := varying({"split.test": [0.5]})).expand()
+    assert lines_of_models(given, variant) == {}
+    (variant,) = (given := varying(parameters={"alpha": [0.5, 1.0]})).expand()
+    assert lines_of_models(given, variant) == {
+        "Ridge alpha=0.5 tol=0.1": ("Ridge tol=0.1", 0.5),
+        "Ridge alpha=1.0 tol=0.1": ("Ridge tol=0.1", 1.0),
+    }
+
+
 def test_a_seed_given_twice_is_one_seed():
     assert load_recipe("nightly", {"seeds": [3, 0, 3]}).seeds == [3, 0]
 
 
 def test_overrides_reach_into_groups():
-    recipe = load_recipe("nightly", {"data.source": "x.jsonl", "features.min_df": 3, "seeds": [7]})
-    assert (recipe.data.source, recipe.features.min_df, recipe.seeds) == ("x.jsonl", 3, [7])
+    loaded = load_recipe("nightly", {"data.source": "x.jsonl", "features.min_df": 3, "seeds": [7]})
+    assert (loaded.data.source, loaded.features.min_df, loaded.seeds) == ("x.jsonl", 3, [7])
 
 
 @pytest.mark.parametrize(
@@ -50,6 +119,10 @@ def test_overrides_reach_into_groups():
         ("models = []", "models = \\[\\]"),
         ('[[models]]\nmodel = "KNN"\nparms = {}', "models.0.parms"),
         ('[[models]]\nmodel = "KNN"\n[split]\ntest = 1.5', "split.test = 1.5"),
+        ('[[models]]\nmodel = "KNN"\n[split]\ntest = 0', "split.test = 0.*a share between 0 and 1, or a whole number"),
+        ('[[models]]\nmodel = "KNN"\n[split]\ntrain_documents = 0', "split.train_documents = 0"),
+        ('[[models]]\nmodel = "KNN"\n[split]\nredraw = true', 'split.redraw = True.*expected kind = "drawn"'),
+        ('[[models]]\nmodel = "KNN"\n[measures]\nlabelling = ["best"]', "measures.labelling.0 = 'best'.*'class-mass'"),
         ('[[models]]\nmodel = "KNN"\n[measures]\nks = [0]', "measures.ks = \\[0\\]"),
         ('name = "../up"\n[[models]]\nmodel = "KNN"', "name = '../up'"),
         ("models = [", "not readable as TOML"),

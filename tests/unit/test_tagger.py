@@ -56,6 +56,30 @@ def test_a_tagger_without_calibrator_gives_the_models_own_probabilities(tagger, 
     assert load_model(tmp_path / "m").suggest(["red car"], k=1)[0][0].score == expected
 
 
+def test_thresholds_decide_how_many_tags_a_text_gets(tagger, tmp_path):
+    X = tagger.vectoriser.transform(TEXTS)
+    ((_, scores),) = tagger.model.score_blocks(X)
+    limits = np.array([np.inf, 0.0, -np.inf])
+    labelling = Tagger(tagger.vectoriser, tagger.model, tagger.tag_names, tagger.calibrator, limits)
+    labelling.save(tmp_path / "m")
+    found = load_model(tmp_path / "m").label(TEXTS)
+    for row, suggestions in enumerate(found):
+        assert {s.tag for s in suggestions} == {tagger.tag_names[t] for t in np.flatnonzero(scores[row] > limits)}
+        assert [s.score for s in suggestions] == sorted((s.score for s in suggestions), reverse=True)
+    assert any(len(suggestions) == 2 for suggestions in found)
+    halves = tagger.label(TEXTS)
+    probabilities = tagger.proba(scores)
+    assert [len(suggestions) for suggestions in halves] == (probabilities > 0.5).sum(axis=1).tolist()
+    assert {s.score > 0.5 for suggestions in halves for s in suggestions} == {True}
+    assert tagger.label(["zzz qqq"])[0] == [s for s in tagger.suggest(["zzz qqq"], 3)[0] if s.score > 0.5]
+
+
+@pytest.mark.parametrize("limits", [np.zeros(2), np.array([0.0, np.nan, 0.0]), np.zeros((3, 1)), np.zeros(3, int)])
+def test_thresholds_must_be_one_number_per_tag(tagger, limits):
+    with pytest.raises(ValueError, match="thresholds must be 3 numbers"):
+        Tagger(tagger.vectoriser, tagger.model, tagger.tag_names, thresholds=limits)
+
+
 @pytest.mark.parametrize("damage", ["cut", "missing", "class", "calibrator", "folder"])
 def test_a_damaged_tagger_is_refused(tagger, tmp_path, damage):
     folder = tmp_path / "m"

@@ -5,12 +5,13 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors.numpy import save_file
 from sklearn.base import clone
 from sklearn.metrics import f1_score
 
 from tagcore.baselines import OneVsRestLinear, Popular
 from tagcore.labelling import threshold_labels
-from tagcore.thresholds import cross_validated_thresholds, f1_thresholds
+from tagcore.thresholds import cross_validated_thresholds, f1_thresholds, load_thresholds, save_thresholds
 from tests.unit.baselines.problems import noisy, official_split
 from tests.unit.metrics.problems import blocks_of, messy_csr, truth_and_scores
 
@@ -103,6 +104,18 @@ def test_what_does_not_fit_is_named():
         f1_thresholds(blocks, sp.csr_matrix((4, 3)))
     with pytest.raises(ValueError, match="scores of 4 rows, expected 5"):
         f1_thresholds(blocks, sp.csr_matrix((5, 2)))
+
+
+def test_stored_thresholds_come_back_and_damaged_ones_are_named(tmp_path):
+    path = tmp_path / "t.safetensors"
+    save_thresholds(np.array([0.25, np.inf, -np.inf]), path)
+    assert load_thresholds(path).tolist() == [0.25, np.inf, -np.inf]
+    path.write_bytes(path.read_bytes()[:-3])
+    with pytest.raises(ValueError, match=r"t\.safetensors: not stored thresholds"):
+        load_thresholds(path)
+    save_file({"other": np.zeros(2)}, path)
+    with pytest.raises(ValueError, match=r"t\.safetensors: not stored thresholds"):
+        load_thresholds(path)
 
 
 @pytest.mark.data

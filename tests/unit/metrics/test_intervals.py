@@ -18,6 +18,7 @@ from tagcore.metrics import (
     bootstrap_ratio,
     bootstrap_ratios,
     paired_difference,
+    t_interval,
 )
 from tagcore.shards import freeze
 
@@ -205,3 +206,19 @@ def test_memory_does_not_grow_with_resamples():
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("n", [2, 5, 30])
+def test_t_interval_equals_scipy(n):
+    values = np.random.default_rng(n).normal(0.4, 0.1, n)
+    found = t_interval(values, level=0.9)
+    low, high = stats.t.interval(0.9, n - 1, values.mean(), stats.sem(values))
+    assert (found.value, found.low, found.high) == pytest.approx((values.mean(), low, high))
+
+
+@pytest.mark.parametrize("values", [[0.3], [0.3, 0.3, 0.3], [0.3, np.nan]])
+def test_repetitions_that_show_no_spread_have_no_interval(values):
+    found = t_interval(np.array(values))
+    assert np.isnan(found.low)
+    assert np.isnan(found.high)
+    assert found.value == pytest.approx(np.mean(values), nan_ok=True)

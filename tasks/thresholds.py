@@ -1,0 +1,51 @@
+"""Per-tag thresholds of best F1 for a model, found by cross-validation on the training documents; a step of its own,
+so that models that share them find them once, and the time is not counted as training."""
+
+from pathlib import Path
+from typing import Any
+
+from prefect import task
+
+from tagcore.features import load_rows
+from tagcore.fitting import make_model, warm_up
+from tagcore.shards import InProcess
+from tagcore.store import Dataset, read_manifest, writing
+from tagcore.thresholds import cross_validated_thresholds, load_thresholds, save_thresholds
+from tasks.progress import Step
+from tasks.steps import Plan, key_of, produce, record_of, transient
+
+KIND = FILE = "thresholds"
+
+
+@task(
+    name="thresholds",
+    task_run_name="thresholds of {model[model]}",
+    retries=1,
+    retry_delay_seconds=2,
+    retry_condition_fn=transient,
+)
+def thresholds(features: Path, model: dict[str, Any], seed: int, threads: int, store: Path) -> Path:
+    """`model` is a class and its params; the seed is that of the model and of the folds."""
+    estimator = make_model(model["model"], model["params"], seed)
+    parameters = {"model": model["model"], "params": estimator.get_params(), "seed": seed}
+    plan = Plan(store, KIND, parameters, {"features": key_of(features, "features")})
+
+    def make(folder: Path, step: Step) -> None:
+        X, Y = load_rows(Dataset.open(features, "features", verify=False), "train")
+        warm_up(estimator, X, Y)
+        step.begin()
+        found = cross_validated_thresholds(estimator, X, Y, seed=seed, executor=InProcess(threads), progress=step)
+        with writing(folder, KIND, **plan.manifest) as writer:
+            save_thresholds(found, writer.folder / f"{FILE}.safetensors")
+
+    return produce(plan, f"find thresholds of {model['model']}", make)
+
+
+def stored_thresholds(folder: Path) -> Any:
+    return load_thresholds(folder / f"{FILE}.safetensors")
+
+
+def threshold_seconds(model: Path) -> float | None:
+    """How long the thresholds of a stored model took to find; None for one without."""
+    key = read_manifest(model, "model")["inputs"].get(KIND)
+    return None if key is None else record_of(model.parent / f"{KIND}-{key[:16]}").get("seconds")

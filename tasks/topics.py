@@ -1,0 +1,34 @@
+"""Topics over tags, of models that learn them: the tags that each topic stands for, for people to read."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from tagcore import load_model
+from tagcore.fitting import model_class
+from tagcore.models.topics import Topic, topics
+
+SHOWN = 20  # topics in a table or picture; the rest are counted
+
+
+def topics_of(model: Path) -> list[Topic]:
+    """Heaviest first; none for a model without topics, which is then not even loaded."""
+    head = json.loads((model / "model" / "model.json").read_text(encoding="utf-8"))
+    if not hasattr(model_class(head["class"]), "topics_"):
+        return []
+    tagger = load_model(model)
+    return topics(tagger.model, tagger.tag_names)
+
+
+def topics_markdown(found: Sequence[Topic]) -> str:
+    """A table of the heaviest."""
+    lines = ["| weight | tags of the topic, with their shares |", "|---|---|"]
+    for topic in found[:SHOWN]:
+        tags = ", ".join(f"{_cell(tag)} {share:.2f}" for tag, share in zip(topic.tags, topic.shares, strict=True))
+        lines.append(f"| {topic.weight:.3g} | {tags} |")
+    more = f"\nThe {SHOWN} heaviest of {len(found)} topics.\n" if len(found) > SHOWN else ""
+    return "\n".join(lines) + "\n" + more
+
+
+def _cell(tag: str) -> str:
+    return " ".join(tag.split()).replace("|", "\\|")

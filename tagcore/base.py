@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -41,18 +42,14 @@ class TagModel(BaseEstimator):
 
     def fit(self, X: Any, y: Any, *, executor: Executor | None = None, progress: Progress | None = None) -> Self:
         """Learns from CSR rows X (n × D) and tags y (n × L, counts or 0/1, CSR or dense)."""
-        known = dict(self.__dict__)
-        try:
+        with unchanged_if_it_fails(self):
             X = self._rows(X, reset=True)
             Y = label_matrix(y, X.shape[0])
             self.n_labels_ = Y.shape[1]
             self._executor = executor or InProcess()
             self._progress = progress or silent
             self._fit(X, Y)
-        except BaseException:
-            self.__dict__ = known  # a failed fit leaves what was known
-            raise
-        del self._executor, self._progress
+            del self._executor, self._progress
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -145,6 +142,17 @@ class TagModel(BaseEstimator):
         tags.target_tags.required = tags.target_tags.multi_output = True
         tags.target_tags.single_output = False
         return tags
+
+
+@contextmanager
+def unchanged_if_it_fails(model: TagModel) -> Iterator[None]:
+    """What was known before stays known when learning fails; learners replace arrays and do not write to old ones."""
+    before = dict(vars(model))
+    try:
+        yield
+    except BaseException:
+        model.__dict__ = before
+        raise
 
 
 def load_estimator(folder: Path | str) -> TagModel:

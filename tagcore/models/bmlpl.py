@@ -1,7 +1,5 @@
 """BMLPL: Bayesian multi-label learning via positive labels (Rai, Hu, Henao and Carin, NIPS 2015)."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
@@ -9,7 +7,7 @@ import scipy.sparse as sp
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 
-from tagcore.base import Progress, TagModel, label_matrix, require_vector
+from tagcore.base import Progress, TagModel, label_matrix, require_vector, unchanged_if_it_fails
 from tagcore.models.bmlpl_fit import Fitted, learn, learn_batch
 from tagcore.models.bmlpl_scores import Draws, scores, screened_top_k
 from tagcore.models.bmlpl_start import check_parameters, mask_matrix
@@ -36,7 +34,8 @@ class BMLPL(TagModel):
 
     Parameters
     ----------
-    n_topics : K, a whole number up to the number of tags, or a share of it (held between 32 and 512).
+    n_topics : K, a whole number up to the number of tags, or a share of it; None is the paper's 0.4, held between 32
+        and 512.
     max_iter : most iterations of EM, or passes of online EM over the rows.
     tol : EM ends when the objective moved by a smaller share than this over five iterations.
     inference : "em", "online" or "gibbs".
@@ -101,7 +100,7 @@ class BMLPL(TagModel):
 
     def __init__(
         self,
-        n_topics: int | float = 0.4,
+        n_topics: int | float | None = None,
         max_iter: int = 100,
         tol: float = 1e-5,
         inference: str = "em",
@@ -191,7 +190,7 @@ class BMLPL(TagModel):
         progress: Progress | None = None,
     ) -> Self:
         """Learns from rows X and tags y, of which only the non-zero cells of `observed` (n × L) were looked at."""
-        with _unchanged_if_it_fails(self):
+        with unchanged_if_it_fails(self):
             self._observed = observed
             self._known = self._fitted() if self.warm_start and hasattr(self, "tau_") else None
             if self._known and self.tau_.size != self.n_features_in_ + bool(self.fit_intercept):
@@ -209,7 +208,7 @@ class BMLPL(TagModel):
         """
         check_parameters(self)
         known = self._fitted() if hasattr(self, "tau_") else None
-        with _unchanged_if_it_fails(self):
+        with unchanged_if_it_fails(self):
             X = self._scaled(self._rows(X, reset=known is None))
             Y = label_matrix(y, X.shape[0])
             if known is None:
@@ -288,13 +287,3 @@ class BMLPL(TagModel):
             if values.shape != shape:
                 raise ValueError(f"{name} has shape {values.shape}, expected {shape}")
             require_vector(values.ravel(), values.size, name)
-
-
-@contextmanager
-def _unchanged_if_it_fails(model: BMLPL) -> Iterator[None]:
-    before = dict(vars(model))
-    try:
-        yield
-    except BaseException:
-        model.__dict__ = before
-        raise

@@ -26,17 +26,19 @@ def conjugate_gradients(
 ) -> tuple[np.ndarray, int]:
     """(What to add to the solution, steps taken): from zero, with Jacobi's preconditioner, each column on its own.
 
-    Ends after `steps` steps, or when r' diag⁻¹ r of the residual r of every column is at most `enough`: it is close to
-    the energy e' S e of the error e, whatever the scale of the words. Inner products are float64. A column whose
-    residual is zero stays as it is.
+    Ends after `steps` steps, or when r' diag⁻¹ r of the residual r was at most `enough` in every column: it is close to
+    the energy e' S e of the error e, whatever the scale of the words, and that never grows. Inner products are float64.
+    A column whose residual is zero stays as it is.
     """
     dtype = residual.dtype
     solution, R = np.zeros_like(residual), residual
     P, rz = R, np.zeros(residual.shape[1])
+    solved = np.zeros(residual.shape[1], bool)
     for step in range(steps):
         Z = R / diagonal
         before, rz = rz, column_dots(R, Z)
-        if (rz <= enough).all():
+        solved |= rz <= enough
+        if solved.all():
             return solution, step
         P = Z + _quotient(rz, before).astype(dtype) * P
         Q = product(P)

@@ -10,7 +10,7 @@ from sklearn.utils import check_array
 from tagcore.models.bmlpl_rows import load_rows
 from tagcore.shards import Arrays, Executor, Shards, row_shards
 
-FEWEST_TOPICS, MOST_TOPICS = 32, 512  # of a share of the labels
+_SHARE, _FEWEST, _MOST = 0.4, 32, 512  # topics where no number is given
 _TAU = 0.2  # of rows of unit length
 _SHARD_ROWS = 256  # fewer would be more messages than work
 
@@ -57,15 +57,17 @@ def check_parameters(model: Any) -> None:
             raise ValueError(f'{name}={getattr(model, name)!r} needs inference="em", got {model.inference!r}')
 
 
-def topic_number(n_topics: int | float, n_labels: int) -> int:
+def topic_number(n_topics: int | float | None, n_labels: int) -> int:
     """K: as given, or a share of the labels."""
+    if n_topics is None:
+        return min(n_labels, _MOST, max(_FEWEST, int(np.ceil(_SHARE * n_labels))))
     if isinstance(n_topics, Integral):
         if not 1 <= n_topics <= n_labels:
             raise ValueError(f"n_topics must be 1 to {n_labels}, the number of tags, got {n_topics}")
         return int(n_topics)
     if not isinstance(n_topics, Real) or not 0 < n_topics <= 1:
         raise ValueError(f"n_topics must be a whole number or a share of the tags in (0, 1], got {n_topics!r}")
-    return min(n_labels, MOST_TOPICS, max(FEWEST_TOPICS, int(np.ceil(n_topics * n_labels))))
+    return int(np.ceil(n_topics * n_labels))
 
 
 def precisions(X: sp.csr_matrix, tau: float | None, intercept_tau: float, constant: bool) -> np.ndarray:

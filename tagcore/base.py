@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,6 +15,10 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from tagcore.files import new_folder, write_text
 from tagcore.kernels.ranking import best_of_rows
 from tagcore.shards import Executor, InProcess, contiguous, freeze
+
+if TYPE_CHECKING:
+    from tagcore.rows import Rows
+    from tagcore.training import Checkpoints
 
 FORMAT = 1
 MODELS: dict[str, type["TagModel"]] = {}  # the only classes that a stored model can name
@@ -51,6 +55,20 @@ class TagModel(BaseEstimator):
             self._fit(X, Y)
             del self._executor, self._progress
         return self
+
+    def fit_rows(
+        self,
+        rows: "Rows",
+        *,
+        executor: Executor | None = None,
+        progress: Progress | None = None,
+        checkpoints: "Checkpoints | None" = None,
+    ) -> Self:
+        """As `fit`, on rows wherever they are. Models that learn in shards read no more than a shard, where it runs,
+        and keep checkpoints; any other takes all rows into memory.
+        """
+        X, Y = rows.load(slice(0, rows.n_rows))
+        return self.fit(X, Y, executor=executor, progress=progress)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Dense (n, L), one independent probability per tag; where L is large use `top_k`."""

@@ -16,11 +16,14 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
-from safetensors.numpy import load_file, save_file
 from threadpoolctl import ThreadpoolController
+
+from tagcore.storage import Storage, storage_of
 
 Arrays = dict[str, np.ndarray]
 T = TypeVar("T")
+
+_BRANCH = 4  # partial sums that one call adds; a power of two, so that it is a branch of the binary tree
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,9 @@ class Shard(Generic[T]):
 
 
 class Executor(Protocol):
-    """Who runs the steps. References stand for values that may live elsewhere; each can be made again."""
+    """Who runs the steps. References stand for values that may live elsewhere; each can be made again, from what it
+    was made of, for as long as someone holds it.
+    """
 
     def call(self, function: Callable, *args: Any) -> Any:
         """a reference to function(*args); arguments may be references."""
@@ -43,9 +48,6 @@ class Executor(Protocol):
 
     def get(self, references: list) -> list:
         """the values."""
-
-    def cut(self) -> None:
-        """nothing shared before this moment is needed again."""
 
 
 class InProcess:
@@ -62,9 +64,6 @@ class InProcess:
 
     def get(self, references: list) -> list:
         return [r.result() for r in references]
-
-    def cut(self) -> None:
-        """Threads share memory: there is nothing to drop."""
 
 
 class Shards:
@@ -97,7 +96,7 @@ class Shards:
         """Every state moves on by step(...) -> (state, partial); returns the sum of the partials."""
         pairs = self._map(step, shared)
         self.state = [self.executor.call(_item, pair, 0) for pair in pairs]
-        return self._sum([self.executor.call(_item, pair, 1) for pair in pairs])
+        return self._sum([pairs.pop(0) for _ in self.state], item=1)  # no pair outlives its sum
 
     def sum(self, step: Callable[..., Arrays], **shared: Any) -> Arrays:
         """The sum of step(...) -> partial; states are only read."""
@@ -107,15 +106,15 @@ class Shards:
         """step(...) of every shard, in shard order."""
         return self.executor.get(self._map(step, shared))
 
-    def save(self, folder: Path) -> None:
+    def save(self, place: Path | Storage) -> None:
         """Every state to a file of a new folder."""
-        folder.mkdir(parents=True)
-        self.executor.get([self.executor.call(_write, _path(folder, i), s) for i, s in enumerate(self.state)])
+        storage = storage_of(place)
+        storage.create()
+        self.executor.get([self.executor.call(_write, storage, i, state) for i, state in enumerate(self.state)])
 
-    def restore(self, folder: Path) -> None:
-        """Goes on from the files, so that nothing shared before is needed again to rebuild a state."""
-        self.state = [self.executor.call(_read, _path(folder, i)) for i in range(len(self))]
-        self.executor.cut()
+    def restore(self, place: Path | Storage) -> None:
+        """Goes on from the files, so that a state is made again from them and nothing older."""
+        self.state = [self.executor.call(_read, storage_of(place), i) for i in range(len(self))]
 
     def _map(self, step: Callable, shared: Arrays) -> list:
         reference = self.executor.share(shared)
@@ -124,11 +123,14 @@ class Shards:
             for data, state in zip(self.data, self.state, strict=True)
         ]
 
-    def _sum(self, references: list) -> Arrays:
-        while len(references) > 1:
-            pairs = [references[i : i + 2] for i in range(0, len(references), 2)]
-            references = [self.executor.call(_add, *p) if len(p) == 2 else p[0] for p in pairs]
-        return self.executor.get(references)[0]
+    def _sum(self, references: list, item: int | None = None) -> Arrays:
+        """The sum of the values, or of one item of each."""
+        while True:
+            starts = range(0, len(references), _BRANCH)
+            references = [self.executor.call(_add, item, *references[i : i + _BRANCH]) for i in starts]
+            item = None
+            if len(references) == 1:
+                return self.executor.get(references)[0]
 
 
 def row_shards(n: int, count: int) -> list[slice]:
@@ -205,17 +207,21 @@ def _item(pair: tuple, i: int) -> Any:
     return pair[i]
 
 
-def _add(a: Arrays, b: Arrays) -> Arrays:
-    return freeze({k: a[k] + b[k] for k in a})
+def _add(item: int | None, *values: Any) -> Arrays:
+    sums = list(values) if item is None else [value[item] for value in values]
+    while len(sums) > 1:
+        pairs = [sums[i : i + 2] for i in range(0, len(sums), 2)]
+        sums = [{k: p[0][k] + p[1][k] for k in p[0]} if len(p) == 2 else p[0] for p in pairs]
+    return freeze(sums[0])
 
 
-def _path(folder: Path, number: int) -> Path:
-    return folder / f"shard-{number:05d}.safetensors"
+def _file(number: int) -> str:
+    return f"shard-{number:05d}.safetensors"
 
 
-def _write(path: Path, state: Arrays) -> None:
-    save_file(contiguous(state), path)
+def _write(storage: Storage, number: int, state: Arrays) -> None:
+    storage.write_arrays(_file(number), state)
 
 
-def _read(path: Path) -> Arrays:
-    return freeze(load_file(path))
+def _read(storage: Storage, number: int) -> Arrays:
+    return freeze(storage.read_arrays(_file(number)))

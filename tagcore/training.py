@@ -1,25 +1,25 @@
 """The one loop of iterative training: progress, early stop, checkpoints, resume.
 
 A learner is `init`, `round`, `done`; its per-shard state lives in the Shards, its global arrays pass from round to
-round. A checkpoint is a new folder each time, which becomes current by one rename, so that a run killed at any
-moment goes on from the last whole one and ends with the same bits.
+round. A checkpoint is a new folder each time, which becomes current when it is whole, by the replacement of one small
+file, so that a run killed at any moment goes on from the last whole one and ends with the same bits.
 """
 
 import json
-import shutil
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-from safetensors.numpy import load_file, save_file
 
 from tagcore.base import Progress, silent
-from tagcore.files import new_folder, write_text
-from tagcore.shards import Arrays, Shards, contiguous
+from tagcore.shards import Arrays, Shards
+from tagcore.storage import Storage, storage_of
 
 Measures = dict[str, float]
+
+_CURRENT, _HEAD, _NOW, _BEST, _STATES = "current", "head.json", "now.safetensors", "best.safetensors", "shards"
 
 
 class Learner(Protocol):
@@ -58,9 +58,17 @@ class EarlyStop:
 class Checkpoints:
     """Where to keep checkpoints and how often. `key` names what is trained: another key's are never resumed."""
 
-    folder: Path
+    folder: Path | Storage
     key: str
     every_seconds: float = 60.0
+
+    @property
+    def storage(self) -> Storage:
+        return storage_of(self.folder)
+
+    def inside(self, name: str) -> "Checkpoints":
+        """Those of one training among several that make up the whole."""
+        return Checkpoints(self.storage.inside(name), f"{self.key}/{name}", self.every_seconds)
 
 
 @dataclass
@@ -119,31 +127,29 @@ def _require_finite(arrays: Arrays, number: int) -> None:
 
 
 def _save(checkpoints: Checkpoints, shards: Shards, arrays: Arrays, trained: Trained) -> None:
-    name = f"round-{len(trained.history):06d}"
-    target = checkpoints.folder / name
-    shutil.rmtree(target, ignore_errors=True)  # left by a run that was killed before it became current
-    with new_folder(target) as filling:
-        save_file(contiguous(arrays), filling / "now.safetensors")
-        save_file(contiguous(trained.arrays), filling / "best.safetensors")
-        shards.save(filling / "shards")
-        head = {"key": checkpoints.key, "history": trained.history, "best_round": trained.best_round}
-        write_text(filling / "head.json", json.dumps(head))
-    shards.restore(target / "shards")
-    write_text(checkpoints.folder / "current", name)
-    for old in checkpoints.folder.glob("round-*"):
-        if old.name != name:
-            shutil.rmtree(old, ignore_errors=True)
+    storage, name = checkpoints.storage, f"round-{len(trained.history):06d}"
+    storage.remove(name)  # left by a run that was killed before it became current
+    target = storage.inside(name)
+    shards.save(target.inside(_STATES))
+    target.write_arrays(_NOW, arrays)
+    target.write_arrays(_BEST, trained.arrays)
+    head = {"key": checkpoints.key, "history": trained.history, "best_round": trained.best_round}
+    target.write(_HEAD, json.dumps(head).encode())
+    shards.restore(target.inside(_STATES))
+    storage.write(_CURRENT, name.encode())
+    storage.remove(*(old for old in storage.names() if old.startswith("round-") and old != name))
 
 
 def _resume(checkpoints: Checkpoints, shards: Shards) -> tuple[Arrays, Trained] | None:
+    storage = checkpoints.storage
     try:
-        folder = checkpoints.folder / (checkpoints.folder / "current").read_text(encoding="utf-8")
-        head = json.loads((folder / "head.json").read_text(encoding="utf-8"))
+        folder = storage.inside(storage.read(_CURRENT).decode())
+        head = json.loads(folder.read(_HEAD))
     except FileNotFoundError:
         return None
     if head["key"] != checkpoints.key:
         raise ValueError(f"{folder}: a checkpoint of another training ({head['key']!r}, expected {checkpoints.key!r})")
-    shards.restore(folder / "shards")
+    shards.restore(folder.inside(_STATES))
     rounds = len(head["history"])
-    best = load_file(folder / "best.safetensors")
-    return load_file(folder / "now.safetensors"), Trained(best, head["history"], head["best_round"], rounds)
+    best = folder.read_arrays(_BEST)
+    return folder.read_arrays(_NOW), Trained(best, head["history"], head["best_round"], rounds)

@@ -108,13 +108,10 @@ def experiment(
     found = _in_session(screen, home, "flows.experiment", "experiment", chosen)
     if into is not None:
         tables = "\n".join(part.markdown(level="###") for part in (*found.reports, *found.curves))
-        write_section(
-            into,
-            chosen.name,
-            f"Experiment: {chosen.name}",
-            f"{chosen.about}\n\n{tables}",
-            f"tagflow experiment {preset}",
-        )
+        name, command = chosen.name, f"tagflow experiment {preset}"
+        if data is not None and "data.source" not in chosen.grid:  # one set of several: its section is its own
+            name, command = f"{name} on {Path(data).name}", f"{command} --data {Path(data).name}"
+        write_section(into, name, f"Experiment: {name}", f"{chosen.about}\n\n{tables}", command)
     _show_findings(screen, found)
 
 

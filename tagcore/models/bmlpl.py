@@ -4,14 +4,15 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 
-from tagcore.base import Progress, TagModel, label_matrix, require_vector, unchanged_if_it_fails
-from tagcore.models.bmlpl_fit import Fitted, learn, learn_batch
+from tagcore.base import Progress, TagModel, label_matrix, require_vector, silent, unchanged_if_it_fails
+from tagcore.models.bmlpl_fit import Fitted, learn, learn_batch, scaled
 from tagcore.models.bmlpl_scores import Draws, scores, screened_top_k
 from tagcore.models.bmlpl_start import check_parameters, mask_matrix
+from tagcore.rows import InMemory, Rows
 from tagcore.shards import Executor, InProcess
+from tagcore.training import Checkpoints
 
 _SCREEN_CELLS = 4_000_000
 
@@ -201,6 +202,25 @@ class BMLPL(TagModel):
                 del self._observed, self._known
         return self
 
+    def fit_rows(
+        self,
+        rows: Rows,
+        *,
+        executor: Executor | None = None,
+        progress: Progress | None = None,
+        checkpoints: Checkpoints | None = None,
+    ) -> Self:
+        """As `fit`, bit for bit: every shard's rows are read where it runs. Early stopping takes all into memory."""
+        check_parameters(self)
+        if self.missing == "mask":
+            raise ValueError('missing="mask" needs the argument observed of fit')
+        known = self._fitted() if self.warm_start and hasattr(self, "tau_") else None
+        with unchanged_if_it_fails(self):
+            self.n_features_in_, self.n_labels_ = rows.n_features, rows.n_labels
+            how = known, self._seed(), executor or InProcess(), progress or silent, checkpoints
+            self._keep(learn(self, rows, None, *how))
+        return self
+
     def partial_fit(self, X: Any, y: Any, *, executor: Executor | None = None) -> Self:
         """One step of online EM with these rows as its minibatch; the first call fixes words, tags and topics.
 
@@ -209,7 +229,7 @@ class BMLPL(TagModel):
         check_parameters(self)
         known = self._fitted() if hasattr(self, "tau_") else None
         with unchanged_if_it_fails(self):
-            X = self._scaled(self._rows(X, reset=known is None))
+            X = self._rows(X, reset=known is None)
             Y = label_matrix(y, X.shape[0])
             if known is None:
                 self.n_labels_ = Y.shape[1]
@@ -232,7 +252,8 @@ class BMLPL(TagModel):
             raise ValueError('missing="mask" needs the argument observed of fit')
         if self.missing == "zeros":
             mask = None
-        self._keep(learn(self, self._scaled(X), Y, mask, self._known, self._seed(), self._executor, self._progress))
+        how = self._known, self._seed(), self._executor, self._progress
+        self._keep(learn(self, InMemory(X, Y), mask, *how))
 
     def _scores(self, X: sp.csr_matrix) -> np.ndarray:
         return scores(self._scaled(X), self._draws(), self.observed_rate)
@@ -255,7 +276,7 @@ class BMLPL(TagModel):
         return int(check_random_state(self.random_state).randint(2**31))
 
     def _scaled(self, X: sp.csr_matrix) -> sp.csr_matrix:
-        return (normalize(X) if self.normalise else X).astype(self.dtype, copy=False)
+        return scaled(self, X)
 
     def _draws(self) -> Draws:
         return Draws(self.topic_draws_, self.weight_draws_, self.shape_draws_)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.preprocessing import normalize
 
 from tagcore.base import Progress
 from tagcore.metrics.auc import roc_auc
@@ -15,8 +16,9 @@ from tagcore.models.bmlpl_gibbs import GibbsLearner, GibbsSettings
 from tagcore.models.bmlpl_online import OnlineEM
 from tagcore.models.bmlpl_scores import Draws, scores
 from tagcore.models.bmlpl_solve import MOST_EXACT_WORDS
-from tagcore.shards import Arrays, Executor
-from tagcore.training import EarlyStop, Measures, train
+from tagcore.rows import InMemory, Rows
+from tagcore.shards import Arrays, Executor, Shards
+from tagcore.training import Checkpoints, EarlyStop, Measures, train
 
 
 @dataclass(frozen=True)
@@ -40,23 +42,24 @@ class Fitted:
 
 def learn(
     model: Any,
-    X: sp.csr_matrix,
-    Y: sp.csr_matrix,
+    rows: Rows,
     mask: sp.csr_matrix | None,
     known: Fitted | None,
     seed: int,
     executor: Executor,
     progress: Progress,
+    checkpoints: Checkpoints | None = None,
 ) -> Fitted:
-    """`model` is asked for its parameters alone. Rows are scaled already."""
+    """`model` is asked for its parameters alone."""
     validate, stop = None, None
     if model.early_stopping:
-        held, kept = held_out(X.shape[0], model.validation_fraction, seed)
-        validate, stop = row_auc(X[held], Y[held]), EarlyStop("auc", model.patience)
-        X, Y, mask = X[kept], Y[kept], None if mask is None else mask[kept]
-    arrays = first(model, X, Y.shape[1], known, seed)
-    shards = begin.row_parts(X, Y, mask, model.fit_intercept, model.n_shards, executor)
-    n = X.shape[0]
+        X, Y = rows.load(slice(0, rows.n_rows))
+        held, kept = held_out(rows.n_rows, model.validation_fraction, seed)
+        validate, stop = row_auc(scaled(model, X[held]), Y[held]), EarlyStop("auc", model.patience)
+        rows, mask = InMemory(X[kept], Y[kept]), None if mask is None else mask[kept]
+    shards = begin.row_parts(rows, mask, preparation(model), model.n_shards, executor)
+    arrays = first(model, shards, rows, known, seed)
+    n = rows.n_rows
     per_pass = max(1, min(-(-n // model.batch_rows), n // len(shards)))
     updates = 0
     if model.inference == "online":
@@ -69,7 +72,7 @@ def learn(
     else:
         learner, rounds = EM(settings(model), arrays, validate), model.max_iter
 
-    trained = train(learner, shards, max_rounds=rounds, progress=progress, early_stop=stop)
+    trained = train(learner, shards, max_rounds=rounds, progress=progress, early_stop=stop, checkpoints=checkpoints)
     done = len(trained.history)
     if done < rounds:
         progress(rounds, rounds, trained.history[-1])
@@ -84,12 +87,13 @@ def learn_batch(
     model: Any, X: sp.csr_matrix, Y: sp.csr_matrix, known: Fitted | None, seed: int, executor: Executor
 ) -> Fitted:
     """One step of online EM; the statistics so far are scaled to all rows seen."""
-    arrays = first(model, X, Y.shape[1], known, seed)
+    rows = InMemory(X, Y)
+    shards = begin.row_parts(rows, None, preparation(model), model.n_shards, executor)
+    arrays = first(model, shards, rows, known, seed)
     seen, updates, history = (known.rows, known.updates, known.history) if known else (0, 0, ())
-    n = seen + X.shape[0]
+    n = seen + rows.n_rows
     for name in ("counts", "curvature") if seen else ():
         arrays[name] = arrays[name] * arrays[name].dtype.type(n / seen)
-    shards = begin.row_parts(X, Y, None, model.fit_intercept, model.n_shards, executor)
     diagonal = replace(settings(model), cg_steps=model.cg_steps)
     trained = train(online(model, diagonal, arrays, n, 1, updates, seed), shards, max_rounds=1)
     return fitted(trained.arrays, n, updates + 1, [{"objective": o} for o in history] + trained.history)
@@ -103,10 +107,18 @@ def fitted(arrays: Arrays, rows: int, updates: int, history: list[Measures]) -> 
     return Fitted(draws, arrays["tau"], arrays["counts"], arrays["curvature"], rows, updates, objective)
 
 
-def first(model: Any, X: sp.csr_matrix, n_labels: int, known: Fitted | None, seed: int) -> Arrays:
+def scaled(model: Any, X: sp.csr_matrix) -> sp.csr_matrix:
+    return (normalize(X) if model.normalise else X).astype(model.dtype, copy=False)
+
+
+def preparation(model: Any) -> begin.Preparation:
+    return begin.Preparation(model.dtype, bool(model.normalise), bool(model.fit_intercept))
+
+
+def first(model: Any, shards: Shards, rows: Rows, known: Fitted | None, seed: int) -> Arrays:
     """The arrays that training begins with; ValueError where they, or an exact solver's, would be too large."""
-    constant = bool(model.fit_intercept)
-    tau = begin.precisions(X, model.tau, model.intercept_tau, constant)
+    constant, n_labels = bool(model.fit_intercept), rows.n_labels
+    tau = begin.precisions(shards, rows.n_features, model.tau, model.intercept_tau, constant)
     n_topics = begin.topic_number(model.n_topics, n_labels) if known is None else known.counts.shape[1]
     for what, size in (("words", tau.size), ("tags", n_labels)):
         if size * n_topics > model.max_weights:

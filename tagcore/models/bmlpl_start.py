@@ -1,14 +1,18 @@
 """Where the training of BMLPL begins: checked parameters, prepared rows, first global arrays."""
 
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.preprocessing import normalize
 from sklearn.utils import check_array
 
-from tagcore.models.bmlpl_rows import load_rows
-from tagcore.shards import Arrays, Executor, Shards, row_shards
+from tagcore.models.bmlpl_rows import Rows, load_rows
+from tagcore.rows import Rows as AnyRows
+from tagcore.rows import load_recipe
+from tagcore.shards import Arrays, Executor, Shard, Shards, row_shards
 
 _SHARE, _FEWEST, _MOST = 0.4, 32, 512  # topics where no number is given
 _TAU = 0.2  # of rows of unit length
@@ -70,12 +74,18 @@ def topic_number(n_topics: int | float | None, n_labels: int) -> int:
     return int(np.ceil(n_topics * n_labels))
 
 
-def precisions(X: sp.csr_matrix, tau: float | None, intercept_tau: float, constant: bool) -> np.ndarray:
-    """tau of every column of X. The default goes with the mean squared length of rows, which are without constant."""
+def precisions(shards: Shards, n_words: int, tau: float | None, intercept_tau: float, constant: bool) -> np.ndarray:
+    """tau of every word and of the constant. The default goes with the mean squared length of rows."""
     if tau is None:
-        squares = float(np.square(X.data, dtype=np.float64).sum()) / max(X.shape[0], 1)
-        tau = _TAU * squares if squares > 0 else _TAU
-    return np.append(np.full(X.shape[1], float(tau)), [float(intercept_tau)] * constant)
+        sums = shards.sum(squared_lengths, constant=constant)
+        tau = _TAU * float(sums["squares"] / sums["rows"]) if sums["squares"] > 0 else _TAU
+    return np.append(np.full(n_words, float(tau)), [float(intercept_tau)] * constant)
+
+
+def squared_lengths(shard: Shard[Rows], state: Arrays, constant: bool) -> Arrays:
+    """Step: of the rows without their constant, and how many there are."""
+    squares = np.square(shard.data.words[0], dtype=np.float64).sum() - len(shard.data) * bool(constant)
+    return {"squares": np.array(squares), "rows": np.array(len(shard.data))}
 
 
 def first_arrays(tau: np.ndarray, n_labels: int, n_topics: int, r: float, seed: int, dtype: str) -> Arrays:
@@ -128,12 +138,27 @@ def mask_matrix(observed: Any, shape: tuple[int, int], dtype: str) -> sp.csr_mat
     return mask.astype(dtype)
 
 
+@dataclass(frozen=True)
+class Preparation:
+    """How rows are made ready, wherever they are read."""
+
+    dtype: str
+    normalise: bool
+    constant: bool
+
+    def __call__(self, part: tuple[Any, sp.csr_matrix | None]) -> Rows:
+        recipe, mask = part
+        X, Y = load_recipe(recipe)
+        X = (normalize(X) if self.normalise else X).astype(self.dtype, copy=False)
+        if self.constant:
+            X = sp.hstack([X, np.ones((X.shape[0], 1), X.dtype)], format="csr")
+        return load_rows((X, Y, mask))
+
+
 def row_parts(
-    X: sp.csr_matrix, Y: sp.csr_matrix, mask: sp.csr_matrix | None, constant: bool, n_shards: int, executor: Executor
+    rows: AnyRows, mask: sp.csr_matrix | None, preparation: Preparation, n_shards: int, executor: Executor
 ) -> Shards:
-    """The shards; X gets a last column of ones if there is a constant."""
-    if constant:
-        X = sp.hstack([X, np.ones((X.shape[0], 1), X.dtype)], format="csr")
-    cuts = row_shards(X.shape[0], min(n_shards, -(-X.shape[0] // _SHARD_ROWS)))
-    parts = [(X[cut], Y[cut], None if mask is None else mask[cut]) for cut in cuts]
-    return Shards(parts, load_rows, executor, firsts=[cut.start for cut in cuts])
+    """The shards, each with its share of the mask."""
+    cuts = row_shards(rows.n_rows, min(n_shards, -(-rows.n_rows // _SHARD_ROWS)))
+    parts = [(rows.recipe(cut), None if mask is None else mask[cut]) for cut in cuts]
+    return Shards(parts, preparation, executor, firsts=[cut.start for cut in cuts])

@@ -1,6 +1,7 @@
 """BOMC: Bayesian online multi-label classification (AISTATS 2010)."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -9,18 +10,20 @@ from scipy.special import ndtr
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 
-from tagcore.base import Progress, TagModel, label_matrix, silent
+from tagcore.base import Progress, TagModel, label_matrix, silent, unchanged_if_it_fails
 from tagcore.expected_f import ExpectedF, expected_f
 from tagcore.explanation import Explanation
 from tagcore.kernels.bomc import standard_scores
 from tagcore.labelling import top_k_labels
 from tagcore.models import bomc_stream as stream
 from tagcore.models.bomc_checks import check_parameters, check_state
-from tagcore.models.bomc_shards import Documents, learn_as_committee, learn_by_classes, stream_order
-from tagcore.models.bomc_stream import VARIANTS, Plan
+from tagcore.models.bomc_shards import Parts, Preparation, learn_as_committee, learn_by_classes
+from tagcore.models.bomc_stream import VARIANTS, Plan, stream_blocks
 from tagcore.models.siblings import Siblings
 from tagcore.posterior import Posterior
-from tagcore.shards import Arrays, Executor, freeze
+from tagcore.rows import InMemory, Rows
+from tagcore.shards import Arrays, Executor, InProcess, freeze
+from tagcore.training import Checkpoints
 
 _CLASS_DRAWS = 500  # by which the most likely class of many is found
 
@@ -157,7 +160,23 @@ class BOMC(TagModel):
             self._start(X.shape[1], Y.shape[1])
         elif Y.shape[1] != self.n_labels_:
             raise ValueError(f"y has {Y.shape[1]} tags, the model {self.n_labels_}: `grow` appends tags and words")
-        self._learn(X, Y, np.arange(X.shape[0]), None, silent)
+        self._learn(InMemory(X, Y), None)
+        return self
+
+    def fit_rows(
+        self,
+        rows: Rows,
+        *,
+        executor: Executor | None = None,
+        progress: Progress | None = None,
+        checkpoints: Checkpoints | None = None,
+    ) -> Self:
+        """As `fit`, bit for bit, on rows that need not be in memory: a block, or a worker's share, at a time."""
+        with unchanged_if_it_fails(self):
+            self._begin(rows.n_features, rows.n_labels)
+            self.n_features_in_ = rows.n_features
+            parts = Parts(self.n_shards, self.merge_every, executor or InProcess(), progress or silent, checkpoints)
+            self._learn(rows, self.random_state if self.shuffle else None, parts)
         return self
 
     def grow(self, words: int, tags: int) -> Self:
@@ -267,14 +286,16 @@ class BOMC(TagModel):
         return tags if self.variant == "independent" else 0
 
     def _fit(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
-        check_parameters(self, Y.shape[1])
+        self.fit_rows(InMemory(X, Y), executor=self._executor, progress=self._progress)
+
+    def _begin(self, words: int, tags: int) -> None:
+        """The prior, or what is known with room for what was appended."""
+        check_parameters(self, tags)
         if self.warm_start and hasattr(self, "mean_"):
             self.n_features_in_, self.n_labels_ = self.mean_.shape
-            self.grow(X.shape[1], Y.shape[1])  # pads, that is copies: the arrays of a failed fit are dropped
+            self.grow(words, tags)  # pads, that is copies: the arrays of a failed fit are dropped
         else:
-            self._start(X.shape[1], Y.shape[1])
-        order = stream_order(X.shape[0], self.random_state if self.shuffle else None)
-        self._learn(X, Y, order, self._executor, self._progress)
+            self._start(words, tags)
 
     def _start(self, words: int, tags: int) -> None:
         """The prior."""
@@ -287,29 +308,30 @@ class BOMC(TagModel):
         self.last_seen_ = np.zeros(words if self.drift else 0, np.int64)
         self.n_seen_, self.n_labels_ = 0, tags
 
-    def _learn(
-        self, X: sp.csr_matrix, Y: sp.csr_matrix, order: np.ndarray, executor: Executor | None, progress: Progress
-    ) -> None:
-        """Through the kernel, which has siblings side by side, and back."""
-        if self.variant == "multi-class":
-            _require_one_each(Y)
-        siblings = Siblings(self.parents, Y.shape[1])
-        labels = siblings.closed(Y)
-        state = self._state(siblings)
-        plan = self._plan()
-        if not plan.running:
-            stream.count(state, labels, siblings.tree)
+    def _learn(self, rows: Rows, seed: int | None, parts: Parts | None = None) -> None:
+        """Through the kernel, which has siblings side by side, and back; in parts where that is given and suits."""
+        siblings = Siblings(self.parents, rows.n_labels)
+        state, plan = self._state(siblings), self._plan()
+        for block, _ in stream_blocks(rows.n_rows, None):
+            Y = rows.load(block)[1]
+            if self.variant == "multi-class":
+                _require_one_each(Y, block.start)
+            if not plan.running:
+                stream.count(state, siblings.closed(Y), siblings.tree)
         margins = self._margins(state, siblings)
-        rows = sp.csr_matrix(self._scaled(X), dtype=self.dtype)
-        spread = self.parallel or (self.variant == "independent" and "classes")
-        if executor is None or not spread or not siblings.flat:
-            stream.learn(state, rows, labels, order, siblings.tree, plan, margins, progress)
-        elif spread == "classes":
-            cuts = (self.n_shards, self.merge_every, self.warm_up)
-            learn_by_classes(state, Documents(rows, labels, margins), order, plan, cuts, executor, progress)
+        preparation = Preparation(self.dtype, self.normalise, seed, self.warm_up)
+        if parts and self.parallel == "rows":
+            learn_as_committee(state, rows, preparation, plan, margins, parts)
+        elif parts and siblings.flat and (self.parallel or self.variant == "independent"):
+            learn_by_classes(state, rows, preparation, plan, margins, parts)
         else:
-            orders = (self.n_shards, self.merge_every, self.random_state if self.shuffle else None)
-            learn_as_committee(state, Documents(rows, labels, margins), plan, orders, executor, progress)
+            done, progress = 0, parts.progress if parts else silent
+            for block, order in stream_blocks(rows.n_rows, seed):
+                X, Y = rows.load(block)
+                ready = preparation.rows((X, Y)).X
+                hear = partial(_hear, progress, done, rows.n_rows)
+                stream.learn(state, ready, siblings.closed(Y), order, siblings.tree, plan, margins, hear)
+                done += order.size
         self._keep(state, siblings)
 
     def _state(self, siblings: Siblings) -> Arrays:
@@ -389,8 +411,13 @@ class BOMC(TagModel):
         check_state(self)
 
 
-def _require_one_each(Y: sp.csr_matrix) -> None:
+def _hear(progress: Progress, before: int, total: int, done: int) -> None:
+    progress(before + done, total, {})
+
+
+def _require_one_each(Y: sp.csr_matrix, first: int) -> None:
     wrong = np.flatnonzero(np.diff(Y.indptr) != 1)
     if wrong.size:
         row = int(wrong[0])
-        raise ValueError(f"row {row} has {Y.indptr[row + 1] - Y.indptr[row]} tags, a multi-class model learns from one")
+        tags = Y.indptr[row + 1] - Y.indptr[row]
+        raise ValueError(f"row {first + row} has {tags} tags, a multi-class model learns from one")

@@ -5,17 +5,18 @@ learn a block of rows with the hub as it was, then their evidence on it is added
 block late, which hardly matters once the hub is sure, so the first rows are learnt by all shards together.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_random_state
+from sklearn.preprocessing import normalize
 
 from tagcore.base import Progress
-from tagcore.models.bomc_stream import INDEPENDENT, Plan, learn
+from tagcore.models.bomc_stream import INDEPENDENT, Plan, learn, stream_order
+from tagcore.rows import XY, InMemory, Rows, load_recipe, shards_of
 from tagcore.shards import Arrays, Executor, Shard, Shards, row_shards
-from tagcore.training import Measures, train
+from tagcore.training import Checkpoints, Measures, train
 
 BY_CLASS = ("mean", "variance", "positives", "exposures")
 BIASES = ("bias_mean", "bias_variance")
@@ -26,19 +27,41 @@ _MERGE_CLASSES, _MERGE_ROWS = 2000, 100
 
 @dataclass(frozen=True)
 class Documents:
-    """Rows of unit length, in the weights' type; all labels, flat; the margin of each class."""
+    """Rows in the weights' type and their labels, flat."""
 
     X: sp.csr_matrix
     labels: sp.csr_matrix
-    margins: np.ndarray
-
-    def part(self, rows: slice) -> "Documents":
-        return Documents(self.X[rows], self.labels[rows], self.margins)
 
 
-def stream_order(n: int, seed: int | None) -> np.ndarray:
-    """The order in which n rows are learnt: drawn, or as they are."""
-    return np.arange(n) if seed is None else check_random_state(seed).permutation(n)
+@dataclass(frozen=True)
+class ClassRows:
+    """What a shard of classes works on: all rows with their labels of these classes, and the first rows with all."""
+
+    own: Documents
+    warm: Documents
+    classes: slice
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """How rows are made ready wherever they are read."""
+
+    dtype: str
+    normalise: bool
+    seed: int | None
+    warm_up: int = 0
+
+    def rows(self, XY: XY) -> Documents:
+        X, Y = XY
+        present = sp.csr_matrix((np.ones(Y.nnz, np.int8), Y.indices, Y.indptr), Y.shape)
+        return Documents(sp.csr_matrix(normalize(X) if self.normalise else X, dtype=self.dtype), present)
+
+    def classes(self, part: tuple[Any, slice]) -> ClassRows:
+        recipe, cut = part
+        documents = self.rows(load_recipe(recipe))
+        warm = stream_order(documents.X.shape[0], self.seed)[: self.warm_up]
+        own = Documents(documents.X, documents.labels[:, cut].tocsr())
+        return ClassRows(own, Documents(documents.X[warm], documents.labels[warm]), cut)
 
 
 Gaussian = tuple[Any, Any]  # mean and variance
@@ -56,11 +79,14 @@ def gained_evidence(before: Gaussian, after: Gaussian) -> tuple[Any, Any]:
 
 
 class ByClasses:
-    """The learner over shards of classes. `start` is the state before the first row, by class; `order` that of rows."""
+    """The learner over shards of classes. `start` is the state before the first row; `order` that of rows."""
 
-    def __init__(self, plan: Plan, start: Arrays, order: np.ndarray, *, merge_every: int, warm_up: int) -> None:
+    def __init__(
+        self, plan: Plan, start: Arrays, margins: np.ndarray, order: np.ndarray, merge_every: int, warm_up: int
+    ) -> None:
         self.plan = plan
         self.start = start
+        self.margins = margins
         self.order = order
         self.warm_up = 0 if plan.variant == INDEPENDENT else min(warm_up, order.size)
         self.merge_every = merge_every
@@ -71,7 +97,7 @@ class ByClasses:
 
     def init(self, shards: Shards) -> Arrays:
         """Every shard learns the first rows for all classes and keeps its own."""
-        shards.update(begin, plan=self.plan, order=self.order[: self.warm_up], **self.start)
+        shards.update(begin, plan=self.plan, margins=self.margins, **self.start)
         if self.plan.variant == INDEPENDENT:
             return {"hub": np.zeros(2)}
         return {"hub": shards.collect(hub_of)[0]}
@@ -79,7 +105,7 @@ class ByClasses:
     def round(self, shards: Shards, arrays: Arrays, number: int) -> tuple[Arrays, Measures]:
         first = self.warm_up + number * self.merge_every
         order = self.order[first : first + self.merge_every]
-        gained = shards.update(advance, plan=self.plan, order=order, hub=arrays["hub"])
+        gained = shards.update(advance, plan=self.plan, margins=self.margins, order=order, hub=arrays["hub"])
         if self.plan.variant == INDEPENDENT:
             return arrays, {"rows": float(first + order.size)}
         mean, variance = merged_hub((arrays["hub"][0], arrays["hub"][1]), (gained["precision"], gained["weighted"]))
@@ -90,27 +116,25 @@ class ByClasses:
 
 
 def begin(
-    shard: Shard[tuple[Documents, slice]], state: Arrays, *, plan: Plan, order: np.ndarray, **start: Any
+    shard: Shard[ClassRows], state: Arrays, *, plan: Plan, margins: np.ndarray, **start: Any
 ) -> tuple[Arrays, Arrays]:
-    documents, cut = shard.data
-    if order.size:
-        whole = {k: v.copy() for k, v in start.items()}
-        learn_flat(whole, documents, order, plan)
-        start = whole
+    warm = shard.data.warm
+    if warm.X.shape[0]:
+        start = {k: v.copy() for k, v in start.items()}
+        learn_flat(start, warm, np.arange(warm.X.shape[0]), plan, margins)
     kept = BY_CLASS + BIASES if plan.variant == INDEPENDENT else BY_CLASS
-    return {k: np.array(v[..., cut] if k in kept else v, order="C") for k, v in start.items()}, {}
+    own = {k: np.array(v[..., shard.data.classes] if k in kept else v, order="C") for k, v in start.items()}
+    return own, {}
 
 
 def advance(
-    shard: Shard[tuple[Documents, slice]], state: Arrays, *, plan: Plan, order: np.ndarray, hub: np.ndarray
+    shard: Shard[ClassRows], state: Arrays, *, plan: Plan, margins: np.ndarray, order: np.ndarray, hub: np.ndarray
 ) -> tuple[Arrays, Arrays]:
-    documents, cut = shard.data
     state = {k: v.copy() for k, v in state.items()}
+    precision = weighted = 0.0
     if plan.variant != INDEPENDENT:
         state["bias_mean"][0], state["bias_variance"][0] = hub
-    own = Documents(documents.X, documents.labels[:, cut], documents.margins[cut])
-    learn_flat(state, own, order, plan)
-    precision = weighted = 0.0
+    learn_flat(state, shard.data.own, order, plan, margins[shard.data.classes])
     if plan.variant != INDEPENDENT:
         mean, variance = hub_of(shard, state)
         precision, weighted = gained_evidence((hub[0], hub[1]), (mean, variance))
@@ -131,9 +155,12 @@ class Committee:
     Each linearises without knowing of the others: let a round be short (about a hundred rows a shard).
     """
 
-    def __init__(self, plan: Plan, start: Arrays, longest: int, merge_every: int, seed: int | None) -> None:
+    def __init__(
+        self, plan: Plan, start: Arrays, margins: np.ndarray, longest: int, merge_every: int, seed: int | None
+    ) -> None:
         self.plan = plan
         self.start = start
+        self.margins = margins
         self.rounds = max(1, -(-longest // merge_every))
         self.merge_every = merge_every
         self.seed = seed
@@ -144,7 +171,7 @@ class Committee:
     def round(self, shards: Shards, arrays: Arrays, number: int) -> tuple[Arrays, Measures]:
         rows = slice(number * self.merge_every, (number + 1) * self.merge_every)
         given = {"start": rows.start, "stop": rows.stop, "seed": self.seed}
-        gained = shards.sum(contribute, plan=self.plan, **given, **arrays)
+        gained = shards.sum(contribute, plan=self.plan, margins=self.margins, **given, **arrays)
         merged: Arrays = {}
         for mean, variance in (("mean", "variance"), BIASES):
             dtype = arrays[mean].dtype
@@ -158,7 +185,15 @@ class Committee:
 
 
 def contribute(
-    shard: Shard[Documents], _: Arrays, *, plan: Plan, start: int, stop: int, seed: int | None, **common: Any
+    shard: Shard[Documents],
+    _: Arrays,
+    *,
+    plan: Plan,
+    margins: np.ndarray,
+    start: int,
+    stop: int,
+    seed: int | None,
+    **common: Any,
 ) -> Arrays:
     documents = shard.data
     order = stream_order(documents.X.shape[0], None if seed is None else seed + shard.number)[start:stop]
@@ -166,7 +201,7 @@ def contribute(
     classes = state["mean"].shape[1]
     state |= {"positives": np.zeros(classes, np.int64), "exposures": np.zeros(classes, np.int64)}
     state |= {"last_seen": np.zeros(0, np.int64), "seen": np.zeros(1, np.int64)}
-    learn_flat(state, documents, order, plan)
+    learn_flat(state, documents, order, plan, margins)
     gained: Arrays = {"rows": np.array(float(order.size))}
     for mean, variance in (("mean", "variance"), BIASES):
         before = common[mean].astype(np.float64), common[variance].astype(np.float64)
@@ -175,55 +210,65 @@ def contribute(
     return gained
 
 
-def learn_flat(state: Arrays, documents: Documents, order: np.ndarray, plan: Plan) -> None:
+def learn_flat(state: Arrays, documents: Documents, order: np.ndarray, plan: Plan, margins: np.ndarray) -> None:
     """Through the rows in that order, tags without a hierarchy."""
     classes = documents.labels.shape[1]
     flat = np.array([0, classes]), np.full(classes, -1)
-    learn(state, documents.X, documents.labels.tocsr(), order, flat, plan, documents.margins.copy())
+    learn(state, documents.X, documents.labels, order, flat, plan, margins.copy())
+
+
+@dataclass(frozen=True)
+class Parts:
+    """How the work is cut and who does it."""
+
+    n_shards: int
+    merge_every: int | None
+    executor: Executor
+    progress: Progress
+    checkpoints: Checkpoints | None
 
 
 def learn_by_classes(
-    state: Arrays,
-    documents: Documents,
-    order: np.ndarray,
-    plan: Plan,
-    cuts: tuple[int, int | None, int],
-    executor: Executor,
-    progress: Progress,
+    state: Arrays, rows: Rows, preparation: Preparation, plan: Plan, margins: np.ndarray, parts: Parts
 ) -> None:
-    """The state moves on in parts; `cuts` are the number of shards, rows between merges and of the warm-up."""
-    n_shards, merge_every, warm_up = cuts
+    """The state moves on, spread over classes."""
+    if isinstance(rows, InMemory):  # made ready once, for all shards of this process
+        rows, preparation = (
+            InMemory(preparation.rows((rows.X, rows.Y)).X, rows.Y),
+            replace(preparation, normalise=False),
+        )
     exact = plan.variant == INDEPENDENT
-    classes = documents.margins.size
-    parts = row_shards(classes, -(-classes // _SHARD_TAGS) if exact else n_shards)
-    every = max(1, -(-order.size // _ROUNDS)) if exact else merge_every or _MERGE_CLASSES
-    learner = ByClasses(plan, state, order, merge_every=every, warm_up=warm_up)
-    shards = Shards(parts, lambda part: (documents, part), executor)
-    trained = train(learner, shards, max_rounds=learner.rounds, progress=progress)
+    cuts = row_shards(margins.size, -(-margins.size // _SHARD_TAGS) if exact else parts.n_shards)
+    every = max(1, -(-rows.n_rows // _ROUNDS)) if exact else parts.merge_every or _MERGE_CLASSES
+    warm_up = 0 if exact else preparation.warm_up
+    preparation = replace(preparation, warm_up=warm_up)
+    order = stream_order(rows.n_rows, preparation.seed)
+    learner = ByClasses(plan, state, margins, order, every, warm_up)
+    everything = rows.recipe(slice(0, rows.n_rows))
+    shards = Shards([(everything, cut) for cut in cuts], preparation.classes, parts.executor)
+    trained = _train(learner, shards, parts)
     learnt = shards.collect(own_state)
-    for part, own in zip(parts, learnt, strict=True):
+    for cut, own in zip(cuts, learnt, strict=True):
         for name in BY_CLASS + BIASES if exact else BY_CLASS:
-            state[name][..., part] = own[name]
+            state[name][..., cut] = own[name]
     if not exact:
-        state["bias_mean"][0], state["bias_variance"][0] = trained.arrays["hub"]
+        state["bias_mean"][0], state["bias_variance"][0] = trained["hub"]
     state |= {name: learnt[0][name].copy() for name in ("last_seen", "seen")}
 
 
 def learn_as_committee(
-    state: Arrays,
-    documents: Documents,
-    plan: Plan,
-    cuts: tuple[int, int | None, int | None],
-    executor: Executor,
-    progress: Progress,
+    state: Arrays, rows: Rows, preparation: Preparation, plan: Plan, margins: np.ndarray, parts: Parts
 ) -> None:
-    """The same by rows; `cuts` are the number of shards, rows between merges, and the seed of their orders or None."""
+    """The state moves on, spread over rows."""
     if plan.running or plan.drift:
         raise ValueError('parallel="rows" has no order of all rows: take skew="counted" and drift=0')
-    n_shards, merge_every, seed = cuts
-    parts = row_shards(documents.X.shape[0], n_shards)
-    shards = Shards(parts, documents.part, executor, firsts=[part.start for part in parts])
-    longest = max(part.stop - part.start for part in parts)
-    learner = Committee(plan, state, longest, merge_every or _MERGE_ROWS, seed)
-    state |= train(learner, shards, max_rounds=learner.rounds, progress=progress).arrays
-    state["seen"] = state["seen"] + documents.X.shape[0]
+    shards = shards_of(rows, parts.n_shards, preparation.rows, parts.executor)
+    longest = max(cut.stop - cut.start for cut in row_shards(rows.n_rows, parts.n_shards))
+    learner = Committee(plan, state, margins, longest, parts.merge_every or _MERGE_ROWS, preparation.seed)
+    state |= _train(learner, shards, parts)
+    state["seen"] = state["seen"] + rows.n_rows
+
+
+def _train(learner: ByClasses | Committee, shards: Shards, parts: Parts) -> Arrays:
+    rounds, checkpoints = learner.rounds, parts.checkpoints
+    return train(learner, shards, max_rounds=rounds, progress=parts.progress, checkpoints=checkpoints).arrays

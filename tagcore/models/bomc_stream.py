@@ -1,18 +1,20 @@
-"""A stream of documents through BOMC's kernel."""
+"""A stream of documents through BOMC's kernel, read block by block in an order that needs no more than a block."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import check_random_state
 
-from tagcore.base import Progress, silent
 from tagcore.kernels.bomc import count_rows, learn_rows, skew_margin
 from tagcore.kernels.truncated import make_table
-from tagcore.shards import Arrays, freeze, row_shards
+from tagcore.shards import Arrays, freeze
 
 COUPLED, INDEPENDENT, MULTI_CLASS = range(3)
 VARIANTS = {"coupled": COUPLED, "independent": INDEPENDENT, "multi-class": MULTI_CLASS}
-_STEPS = 50  # of progress
+BLOCK = 32_768  # rows that are read, shuffled and learnt together
+_STEP = 4096  # rows between two words of progress
 
 Tree = tuple[np.ndarray, np.ndarray]  # starts of the groups of siblings; the group below each class, or -1
 
@@ -61,6 +63,22 @@ def count(state: Arrays, labels: sp.csr_matrix, tree: Tree) -> None:
     count_rows(tags, starts, freeze(tree), state["positives"], state["exposures"])
 
 
+def stream_blocks(n: int, seed: int | None) -> Iterator[tuple[slice, np.ndarray]]:
+    """(rows, the order within them): all of n rows, in a drawn order of blocks and of rows within, or as they are."""
+    blocks = [slice(first, min(first + BLOCK, n)) for first in range(0, n, BLOCK)]
+    if seed is None:
+        yield from ((block, np.arange(block.stop - block.start)) for block in blocks)
+        return
+    rng = check_random_state(seed)
+    for number in rng.permutation(len(blocks)):
+        yield blocks[number], rng.permutation(blocks[number].stop - blocks[number].start)
+
+
+def stream_order(n: int, seed: int | None) -> np.ndarray:
+    """The same as one order of all rows."""
+    return np.concatenate([block.start + order for block, order in stream_blocks(n, seed)] or [np.arange(0)])
+
+
 def learn(
     state: Arrays,
     X: sp.csr_matrix,
@@ -69,14 +87,16 @@ def learn(
     tree: Tree,
     plan: Plan,
     margins: np.ndarray,
-    progress: Progress = silent,
+    progress: Callable[[int], None] | None = None,
 ) -> None:
-    """The state moves on through the rows in that order."""
+    """The state moves on through the rows in that order; `progress` hears how many are done."""
     rows = freeze((X.data, X.indices, X.indptr))
     own = freeze((labels.indices, labels.indptr))
     table = freeze(make_table())
     now = tuple(state[k] for k in ("mean", "variance", "bias_mean", "bias_variance", "last_seen"))
     counts = tuple(state[k] for k in ("positives", "exposures", "seen"))
-    for cut in row_shards(order.size, _STEPS):
-        learn_rows(rows, own, order[cut], freeze(tree), plan.model, plan.rule, margins, table, now, counts)
-        progress(cut.stop, order.size, {})
+    for first in range(0, order.size, _STEP):
+        part = order[first : first + _STEP]
+        learn_rows(rows, own, part, freeze(tree), plan.model, plan.rule, margins, table, now, counts)
+        if progress:
+            progress(first + part.size)

@@ -16,6 +16,10 @@ SECTIONS = {
     "metrics": "Measures",
     "selection": "Word selection",
     "synthetic": "Planted data",
+    "bomc": "BOMC: training speed",
+    "bmlpl": "BMLPL: training speed",
+    "inference": "BMLPL: quality against time",
+    "lowrank": "Low-rank baselines of the BMLPL paper",
     "runs": "Whole runs: quality, and the overhead of Prefect and MLflow",
 }
 
@@ -28,9 +32,13 @@ def main() -> None:
     data = args.data if args.data.is_dir() else None
     for name in args.names or SECTIONS:
         module = importlib.import_module(f"tests.bench.bench_{name}")
-        table = markdown(module.run(data))
+        rows = module.run(data)
+        table = markdown(rows)
         print(f"\n{SECTIONS[name]}\n\n{table}", flush=True)
         body = f"{module.__doc__.strip()}\n\n{table}"
+        if rows and hasattr(module, "draw"):
+            picture = module.draw(rows).relative_to(RESULTS.parent)
+            body += f"\n\n![{SECTIONS[name]}]({picture.as_posix()})"
         write_section(RESULTS, name, SECTIONS[name], body, f"python -m tests.bench {name}")
 
 

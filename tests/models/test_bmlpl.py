@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tagcore.metrics.auc import roc_auc
 from tagcore.models import BMLPL
 from tagcore.models.bmlpl_start import grown_arrays
+from tagcore.rows import InMemory
 from tagcore.shards import InProcess
 from tests.models.bmlpl_problems import planted
 from tests.unit.baselines.problems import official_split, problems
@@ -259,6 +260,15 @@ def test_odd_matrices_in_every_mode(problem, data):
     assert ((proba >= 0) & (proba <= 1)).all()
     model.partial_fit(X, Y)
     assert np.isfinite(model.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize("settings", [{}, {"inference": "online"}, {"tau": 2.0, "normalise": False}])
+def test_rows_elsewhere_give_the_same_bits(settings):
+    X, Y = planted(n=900)
+    one = BMLPL(n_topics=4, max_iter=4, **settings).fit(X, Y)
+    other = BMLPL(n_topics=4, max_iter=4, **settings).fit_rows(InMemory(X, Y), executor=InProcess(2))
+    for name in one._arrays:
+        assert np.array_equal(getattr(one, name), getattr(other, name)), name
 
 
 def test_topics_are_a_share_of_the_tags():

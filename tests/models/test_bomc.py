@@ -10,7 +10,8 @@ from sklearn.preprocessing import normalize
 from tagcore.base import load_estimator
 from tagcore.labelling import threshold_labels
 from tagcore.metrics import label_counts
-from tagcore.models import BOMC
+from tagcore.models import BOMC, bomc_stream
+from tagcore.rows import InMemory
 from tagcore.shards import InProcess
 from tests.unit.baselines.problems import nearly_linear, noisy, obvious
 
@@ -40,6 +41,26 @@ def test_ten_batches_equal_one_fit_to_the_last_bit(variant, skew):
     for rows in np.array_split(np.arange(X.shape[0]), 10):
         parts.partial_fit(X[rows], Y[rows])
     assert_same(whole, parts)
+
+
+@pytest.mark.parametrize("settings", [{}, {"variant": "independent"}, {"parallel": "classes", "warm_up": 30}])
+def test_rows_read_in_blocks_give_the_same_bits(settings, monkeypatch):
+    """a stream longer than a block, from memory whole and from a source that gives no more than it is asked for."""
+    monkeypatch.setattr(bomc_stream, "BLOCK", 64)
+    X, Y = noisy(n=200)
+    read = []
+
+    class Elsewhere(InMemory):
+        def load(self, part):
+            read.append(part.stop - part.start)
+            return super().load(part)
+
+    whole, blocks = BOMC(**settings).fit(X, Y), BOMC(**settings).fit_rows(Elsewhere(X, Y))
+    assert_same(whole, blocks)
+    order = bomc_stream.stream_order(200, 0)
+    assert np.array_equal(np.sort(order), np.arange(200))
+    assert not np.array_equal(order, np.arange(200))
+    assert settings.get("parallel") or settings.get("variant") or max(read) == 64
 
 
 @VARIANTS

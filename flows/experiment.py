@@ -10,11 +10,12 @@ from flows.recipe import Recipe
 from flows.stages import measured_models
 from flows.varied import curve_setting, lines_of_models, varied
 from tasks.curves import Curves, Point, draw_curves
-from tasks.places import data_name, registered_name, registry_of, report_folder
+from tasks.executors import kept_open
+from tasks.places import data_name, performance_report, registered_name, registry_of, report_folder
 from tasks.registry import reach
 from tasks.report import LABELLED, Report, report
 from tasks.settings import Settings, load_settings
-from tasks.track import Measured, comparison, track
+from tasks.track import Measured, comparison, log_performance, track
 
 
 @dataclass(frozen=True)
@@ -33,13 +34,14 @@ def experiment(recipe: Recipe) -> Findings:
     reach(registry)
     tables: dict[tuple[str, str], list[Measured]] = {}
     places: dict[tuple[str, str], dict[str, tuple[str, float]]] = {}
-    for variant in recipe.expand():
-        _, measured = measured_models(variant)
-        where = (variant.data.source, " ".join(varied(recipe, variant, "data", "split")))
-        settled = varied(recipe, variant, "features")
-        found = [replace(m, label=" ".join([m.label, *settled])) for m in measured]
-        tables.setdefault(where, []).extend(found)
-        places.setdefault(where, {}).update(lines_of_models(recipe, variant))
+    with kept_open(performance_report(settings)):
+        for variant in recipe.expand():
+            _, measured = measured_models(variant)
+            where = (variant.data.source, " ".join(varied(recipe, variant, "data", "split")))
+            settled = varied(recipe, variant, "features")
+            found = [replace(m, label=" ".join([m.label, *settled])) for m in measured]
+            tables.setdefault(where, []).extend(found)
+            places.setdefault(where, {}).update(lines_of_models(recipe, variant))
     reports, parents = {}, {}
     for (source, documents), found in tables.items():
         name = registered_name(recipe.name, source)
@@ -50,6 +52,7 @@ def experiment(recipe: Recipe) -> Findings:
         folder = report_folder(settings, data_name(title))
         parents[source, documents] = parent
         reports[source, documents] = report(title, found, recipe.measures.primary, folder, parent, registry)
+    log_performance(performance_report(settings), list(parents.values()), registry)
     curves = []
     if curve_setting(recipe) is not None:
         for source in dict.fromkeys(source for source, _ in reports):

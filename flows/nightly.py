@@ -9,13 +9,13 @@ from flows.recipe import Recipe
 from flows.stages import measured_models, register
 from tagcore.contest import at_k
 from tasks.examples import Example, suggest
-from tasks.places import data_name, registered_name, registry_of, report_folder
+from tasks.places import data_name, performance_report, registered_name, registry_of, report_folder
 from tasks.promotion import Decision, promote
 from tasks.registry import reach
 from tasks.report import Report, report
 from tasks.settings import load_settings
 from tasks.steps import key_of
-from tasks.track import Measured, comparison
+from tasks.track import Measured, comparison, log_performance
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,7 @@ def nightly(recipe: Recipe) -> Outcome:
     reach(registry)
     corpus, measured = measured_models(recipe.model_copy(update={"seeds": recipe.seeds[:1]}))
     parent = comparison(name, comparison_key(measured), registry)
+    log_performance(performance_report(settings), [parent], registry)
     primary = recipe.measures.primary
     versions = register(recipe, corpus, measured, parent)
     title, folder = f"{recipe.name} on {data_name(recipe.data.source)}", report_folder(settings, name)

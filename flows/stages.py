@@ -8,11 +8,13 @@ from prefect.states import State
 from flows.recipe import Model, Recipe
 from tagcore.files import require_writable
 from tagcore.readers import recognise
+from tasks.cluster import Cluster
 from tasks.evaluate import evaluate as evaluate_task
 from tasks.evaluate import merit
+from tasks.executors import kept_open
 from tasks.features import features as features_task
 from tasks.ingest import ingest as ingest_task
-from tasks.places import registered_name, registry_of
+from tasks.places import performance_report, registered_name, registry_of
 from tasks.settings import load_settings
 from tasks.thresholds import thresholds as thresholds_task
 from tasks.track import Measured
@@ -41,7 +43,7 @@ def features(recipe: Recipe, corpus: Path) -> Path:
 def train(recipe: Recipe, features: Path, seed: int = 0) -> list[tuple[str, Path]]:
     """Every model of the recipe: (label, folder)."""
     settings = load_settings()
-    where = {"threads": settings.threads, "store": settings.data}
+    where = {"cluster": Cluster.of(settings), "threads": settings.threads, "store": settings.data}
     found = []
     for model in recipe.all_models():
         limits = None
@@ -79,10 +81,11 @@ def measured_models(recipe: Recipe) -> tuple[Path, list[Measured]]:
     corpus = ingest(recipe)
     rows = None
     found = []
-    for seed in recipe.seeds:
-        if rows is None or recipe.split.redraw:
-            rows = features(_redrawn(recipe, seed), corpus)
-        found += evaluate(recipe, rows, train(recipe, rows, seed), seed)
+    with kept_open(performance_report(load_settings())):
+        for seed in recipe.seeds:
+            if rows is None or recipe.split.redraw:
+                rows = features(_redrawn(recipe, seed), corpus)
+            found += evaluate(recipe, rows, train(recipe, rows, seed), seed)
     return corpus, found
 
 

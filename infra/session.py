@@ -9,15 +9,16 @@ if TYPE_CHECKING:
     from tasks.settings import Settings
 
 
-def prepare(home: Path | None, say: Callable[[str], None]) -> "Settings":
+def prepare(home: Path | None, say: Callable[[str], None], cluster: str | None = None) -> "Settings":
     """Must be called before anything imports prefect: its settings are read from the environment at import."""
     from infra.stack.prefect import connect, ensure_server
     from tagcore.files import require_writable
     from tasks.settings import load_settings
 
-    settings = load_settings(home=home)
+    settings = load_settings(home=home, cluster=cluster)
     require_writable(settings.state)
     os.environ["TAGFLOW_HOME"] = str(settings.state)  # flows read their own settings, here or on a worker
+    os.environ["TAGFLOW_CLUSTER"] = settings.cluster
     if settings.prefect == "server":
         connect(ensure_server(settings.state, say=say), settings.state)
     elif settings.prefect == "ephemeral":

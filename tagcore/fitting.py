@@ -8,59 +8,65 @@ from sklearn.base import clone
 
 from tagcore.base import MODELS, Progress, TagModel, silent
 from tagcore.calibration import CALIBRATORS, Calibrator
+from tagcore.rows import Rows
 from tagcore.shards import Executor
+from tagcore.training import Checkpoints
 
 CALIBRATION_SHARE = 0.1
 CALIBRATION_DEPTH = 10  # the ranks that people look at
 
 
 def model_class(name: str) -> type[TagModel]:
-    """A class by name; ValueError lists those that there are."""
+    """A class by name, however its letters are cased; ValueError lists those that there are."""
     import tagcore.baselines
     import tagcore.models  # noqa: F401  both register their classes
 
-    if name not in MODELS:
+    meant = {known.lower(): known for known in MODELS}
+    if name.lower() not in meant:
         raise ValueError(f"no model {name!r}; there are {', '.join(sorted(MODELS))}")
-    return MODELS[name]
+    return MODELS[meant[name.lower()]]
 
 
 def make_model(name: str, params: dict, seed: int) -> TagModel:
     """A model by class name; a wrong name or parameter is a ValueError that lists the right ones."""
-    known = model_class(name)().get_params()
+    model = model_class(name)
+    known = model().get_params()
     if unknown := sorted(set(params) - set(known)):
-        raise ValueError(f"{name} has no parameter {unknown[0]!r}; it has {', '.join(sorted(known))}")
+        raise ValueError(f"{model.__name__} has no parameter {unknown[0]!r}; it has {', '.join(sorted(known))}")
     if "random_state" in known:
         params = {"random_state": seed, **params}
-    return model_class(name)(**params)
+    return model(**params)
 
 
-def warm_up(model: TagModel, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
+def warm_up(model: TagModel, rows: Rows) -> None:
     """Compiles the model's kernels on a corner of the data, so that times are of training and not of compiling."""
-    corner = X[:40, :60]
+    X, Y = rows.load(slice(0, min(40, rows.n_rows)))
+    corner = X[:, :60]
     with suppress(ValueError):  # a corner may be too small for what the whole is large enough for
-        clone(model).fit(corner, Y[:40, :20]).top_k(corner, 2)
+        clone(model).fit(corner, Y[:, :20]).top_k(corner, 2)
 
 
 def fit_calibrated(
     model: TagModel,
-    X: sp.csr_matrix,
-    Y: sp.csr_matrix,
+    rows: Rows,
     calibrate: str | None,
     *,
     seed: int = 0,
     executor: Executor | None = None,
     progress: Progress | None = None,
+    checkpoints: Checkpoints | None = None,
 ) -> Calibrator | None:
-    """Fits the model on all rows. Its calibrator comes from a twin fitted without a tenth of them."""
+    """Fits the model on all rows. Its calibrator comes from a twin fitted without a tenth of them, in memory."""
     progress = progress or silent
     calibrator = None
-    held_out = np.random.default_rng(seed).random(X.shape[0]) < CALIBRATION_SHARE
+    held_out = np.random.default_rng(seed).random(rows.n_rows) < CALIBRATION_SHARE
     if calibrate and held_out.any() and not held_out.all():
+        X, Y = rows.load(slice(0, rows.n_rows))
         learnt = np.flatnonzero(~held_out)
         twin = clone(model).fit(X[learnt], Y[learnt], executor=executor, progress=_part(progress, 0))
         calibrator = _calibrator(calibrate, twin, X[held_out], Y[held_out])
         progress = _part(progress, 1)
-    model.fit(X, Y, executor=executor, progress=progress)
+    model.fit_rows(rows, executor=executor, progress=progress, checkpoints=checkpoints)
     return calibrator
 
 

@@ -47,7 +47,9 @@ class Writer:
         schema, _ = self._tables[name]
         if name not in self._open:
             path = self.folder / f"{name}.parquet"
-            self._open[name] = pq.ParquetWriter(path, schema, compression="zstd", compression_level=1)
+            self._open[name] = pq.ParquetWriter(
+                path, schema, compression="zstd", compression_level=1, write_page_checksum=True
+            )
         try:
             table = table.cast(schema)
         except (ValueError, NotImplementedError) as error:  # names, types, or nulls where none may be

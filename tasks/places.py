@@ -29,3 +29,8 @@ def registered_name(recipe: str, source: str) -> str:
 
 def report_folder(settings: Settings, name: str) -> Path:
     return settings.state / "reports" / name
+
+
+def performance_report(settings: Settings) -> Path:
+    """Where Dask's report of the work of a run lies until it is on the MLflow run."""
+    return settings.state / "performance.html"

@@ -9,6 +9,8 @@ from typing import Any
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
+CLUSTER = r"^(none|local:[1-9]\d*|(tcp|tls)://\S+|kubernetes:[a-z0-9.-]+)$"
+
 
 class Settings(BaseSettings):
     """With nothing set everything is embedded: one state folder, sqlite, this process."""
@@ -20,6 +22,13 @@ class Settings(BaseSettings):
     prefect: str = Field("server", pattern=r"^(server|ephemeral|https?://\S+)$")
     mlflow: str | None = None  # tracking and registry address; none is sqlite in the state folder
     threads: int = Field(os.cpu_count() or 1, ge=1)
+    # where training runs: this process, worker processes beside it, a Dask scheduler, a DaskCluster of Kubernetes
+    cluster: str = Field("none", pattern=CLUSTER)
+    root: str | None = None  # folder or fsspec URL that all workers reach; none is in the state folder
+    memory: str = "auto"  # of each worker of local:N, such as 6GiB
+    cluster_ca: Path | None = None  # with the next two: the files to speak to a tls:// scheduler with
+    cluster_cert: Path | None = None
+    cluster_key: Path | None = None
 
     @classmethod
     def settings_customise_sources(
@@ -43,6 +52,10 @@ class Settings(BaseSettings):
     @property
     def tracking_uri(self) -> str:
         return self.mlflow or f"sqlite:///{self.state / 'mlflow.db'}"
+
+    @property
+    def cluster_root(self) -> str:
+        return self.root or str(self.state / "cluster")
 
     @property
     def artifacts(self) -> Path:

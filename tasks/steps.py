@@ -1,6 +1,5 @@
 """A step whose output already stands is not run again: the one cache, by content, shared by every flow."""
 
-import hashlib
 import json
 import os
 import platform
@@ -10,15 +9,14 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from prefect.states import Completed, State
 
-import tagcore
 from tagcore.files import write_text
 from tagcore.store import content_key, read_manifest, stands
+from tasks.code import code_hash
 from tasks.progress import Step
 
 RECORD = "record.json"  # how a result was made; beside it, not part of it: results are the same bits on every run
@@ -44,16 +42,6 @@ class Plan:
     @property
     def manifest(self) -> dict[str, Any]:
         return {"parameters": self.parameters, "inputs": {**self.inputs, "code": code_hash()}}
-
-
-@cache
-def code_hash() -> str:
-    """The arithmetic is an input too: a result of other code is another result."""
-    root = Path(tagcore.__file__).parent
-    sources = sorted(p for p in root.rglob("*") if p.suffix in (".py", ".toml"))
-    return hashlib.sha256(
-        b"".join(p.relative_to(root).as_posix().encode() + p.read_bytes() for p in sources)
-    ).hexdigest()
 
 
 def produce(plan: Plan, title: str, make: Callable[[Path, Step], None]) -> Any:

@@ -6,11 +6,12 @@ from typing import Any
 
 from prefect import task
 
-from tagcore.features import load_rows
 from tagcore.fitting import make_model, warm_up
-from tagcore.shards import InProcess
-from tagcore.store import Dataset, read_manifest, writing
+from tagcore.rows import Stored
+from tagcore.store import read_manifest, writing
 from tagcore.thresholds import cross_validated_thresholds, load_thresholds, save_thresholds
+from tasks.cluster import Cluster
+from tasks.executors import executor_of
 from tasks.progress import Step
 from tasks.steps import Plan, key_of, produce, record_of, transient
 
@@ -24,17 +25,19 @@ KIND = FILE = "thresholds"
     retry_delay_seconds=2,
     retry_condition_fn=transient,
 )
-def thresholds(features: Path, model: dict[str, Any], seed: int, threads: int, store: Path) -> Path:
+def thresholds(features: Path, model: dict[str, Any], seed: int, cluster: Cluster, threads: int, store: Path) -> Path:
     """`model` is a class and its params; the seed is that of the model and of the folds."""
     estimator = make_model(model["model"], model["params"], seed)
     parameters = {"model": model["model"], "params": estimator.get_params(), "seed": seed}
     plan = Plan(store, KIND, parameters, {"features": key_of(features, "features")})
 
     def make(folder: Path, step: Step) -> None:
-        X, Y = load_rows(Dataset.open(features, "features", verify=False), "train")
-        warm_up(estimator, X, Y)
-        step.begin()
-        found = cross_validated_thresholds(estimator, X, Y, seed=seed, executor=InProcess(threads), progress=step)
+        rows = Stored.open(features, "train")
+        warm_up(estimator, rows)
+        X, Y = rows.load(slice(0, rows.n_rows))
+        with executor_of(cluster, threads) as executor:
+            step.begin()
+            found = cross_validated_thresholds(estimator, X, Y, seed=seed, executor=executor, progress=step)
         with writing(folder, KIND, **plan.manifest) as writer:
             save_thresholds(found, writer.folder / f"{FILE}.safetensors")
 

@@ -48,6 +48,15 @@ def comparison(name: str, key: str, registry: Registry) -> str:
         return run.info.run_id
 
 
+def log_performance(file: Path, parents: list[str], registry: Registry) -> None:
+    """Dask's report of what a run did on a cluster, if it did, onto the runs of its comparisons."""
+    if file.exists():
+        with registry.open() as client:
+            for parent in parents:
+                client.log_artifact(parent, str(file))
+        file.unlink()
+
+
 @task(
     name="track", task_run_name="track {measured.label}", retries=2, retry_delay_seconds=2, retry_condition_fn=transient
 )

@@ -5,12 +5,16 @@ from typing import Any
 
 from prefect import task
 
-from tagcore.features import VECTORISER, load_rows
+from tagcore.features import VECTORISER
 from tagcore.fitting import fit_calibrated, make_model, warm_up
-from tagcore.shards import InProcess
+from tagcore.rows import Stored
 from tagcore.store import Dataset
 from tagcore.tagger import Tagger
 from tagcore.text import Vectoriser
+from tagcore.training import Checkpoints
+from tasks.cluster import Cluster, watched
+from tasks.cluster_storage import storage_at
+from tasks.executors import executor_of, within_reach
 from tasks.progress import Step
 from tasks.steps import Plan, key_of, produce, transient
 from tasks.thresholds import stored_thresholds
@@ -20,11 +24,18 @@ from tasks.thresholds import stored_thresholds
     name="train", task_run_name="train {model[model]}", retries=1, retry_delay_seconds=2, retry_condition_fn=transient
 )
 def train(
-    features: Path, model: dict[str, Any], seed: int, threads: int, store: Path, thresholds: Path | None = None
+    features: Path,
+    model: dict[str, Any],
+    seed: int,
+    cluster: Cluster,
+    threads: int,
+    store: Path,
+    thresholds: Path | None = None,
 ) -> Path:
-    """`model` is the recipe's: class, params, calibrate. The number of threads does not change the result.
+    """`model` is the recipe's: class, params, calibrate. Where it is trained, and on how many threads, changes no bit.
 
-    `thresholds` are stored ones that the tagger shall label by.
+    `thresholds` are stored ones that the tagger shall label by. A training that was killed goes on from its last
+    checkpoint.
     """
     estimator = make_model(model["model"], model["params"], seed)
     parameters = {
@@ -40,14 +51,23 @@ def train(
 
     def make(folder: Path, step: Step) -> None:
         data = Dataset.open(features, "features", verify=False)
-        X, Y = load_rows(data, "train")
-        warm_up(estimator, X, Y)
-        step.begin()
-        calibrator = fit_calibrated(
-            estimator, X, Y, model["calibrate"], seed=seed, executor=InProcess(threads), progress=step
-        )
+        rows = within_reach(Stored.open(features, "train"), cluster, inputs["features"])
+        warm_up(estimator, rows)
+        places = storage_at(cluster.root).inside("checkpoints")
+        with executor_of(cluster, threads) as executor:
+            step.begin()
+            calibrator = fit_calibrated(
+                estimator,
+                rows,
+                model["calibrate"],
+                seed=seed,
+                executor=executor,
+                progress=watched(step, executor),
+                checkpoints=Checkpoints(places.inside(plan.key), plan.key),
+            )
         vectoriser = Vectoriser.load(data.folder / VECTORISER)
         limits = None if thresholds is None else stored_thresholds(thresholds)
         Tagger(vectoriser, estimator, data.names("tags"), calibrator, limits).save(folder, **plan.manifest)
+        places.remove(plan.key)
 
     return produce(plan, f"train {model['label']}", make)

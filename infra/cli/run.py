@@ -21,6 +21,13 @@ DataOption = Annotated[
         "--data", "-d", help="A file or folder: jsonl, csv, ARFF + XML, Extreme Classification text; or `demo`."
     ),
 ]
+ClusterOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Where models are trained: none (this process), local:N (N worker processes), the address of a Dask "
+        "scheduler (tcp://… or tls://…), kubernetes:NAME. The result is the same. Default: TAGFLOW_CLUSTER, else none."
+    ),
+]
 HomeOption = Annotated[Path | None, typer.Option(help="The state folder (default .tagflow, or TAGFLOW_HOME).")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 SetOption = Annotated[
@@ -39,13 +46,14 @@ def run(
     ] = None,
     set_: SetOption = None,
     skip_bad_rows: SkipOption = False,
+    cluster: ClusterOption = None,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """The whole pipeline: read, build features, train, compare, register, promote, and suggest tags."""
     screen = Screen(as_json)
     chosen = _recipe(recipe or ("nightly" if data else "demo"), data, set_, skip_bad_rows)
-    outcome = _in_session(screen, home, "flows.nightly", "nightly", chosen)
+    outcome = _in_session(screen, home, "flows.nightly", "nightly", chosen, cluster)
     if as_json:
         screen.result({**asdict(outcome), "account": _account(screen)})
         return
@@ -56,7 +64,7 @@ def run(
 
 
 def train(
-    model: Annotated[str, typer.Argument(help="A model by class name, such as KNN or OneVsRestLinear.")],
+    model: Annotated[str, typer.Argument(help="A model by class name, such as bomc, BMLPL or OneVsRestLinear.")],
     data: DataOption = None,
     set_: SetOption = None,
     param: Annotated[
@@ -68,17 +76,20 @@ def train(
     ] = None,
     seed: int = 0,
     skip_bad_rows: SkipOption = False,
+    cluster: ClusterOption = None,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Train and measure one model; nothing is promoted."""
     from infra.cli.values import parse_pairs
+    from tagcore.fitting import model_class
 
     screen = Screen(as_json)
-    one = {"model": model, "params": parse_pairs(param), "calibrate": calibrate, "thresholds": thresholds}
+    one = {"model": model_class(model).__name__, "params": parse_pairs(param), "calibrate": calibrate}
+    one["thresholds"] = thresholds
     overrides = {"models": [one], "seeds": [seed], "name": "train"}
     chosen = _recipe("nightly" if data else "demo", data, set_, skip_bad_rows, overrides)
-    _show_findings(screen, _in_session(screen, home, "flows.experiment", "experiment", chosen))
+    _show_findings(screen, _in_session(screen, home, "flows.experiment", "experiment", chosen, cluster))
 
 
 def experiment(
@@ -92,6 +103,7 @@ def experiment(
     into: Annotated[Path | None, typer.Option(help="Also write the tables into this Markdown file.")] = None,
     set_: SetOption = None,
     skip_bad_rows: SkipOption = False,
+    cluster: ClusterOption = None,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -105,7 +117,7 @@ def experiment(
 
     screen = Screen(as_json)
     chosen = _recipe(preset, data, set_, skip_bad_rows, without=without or [])
-    found = _in_session(screen, home, "flows.experiment", "experiment", chosen)
+    found = _in_session(screen, home, "flows.experiment", "experiment", chosen, cluster)
     if into is not None:
         tables = "\n".join(part.markdown(level="###") for part in (*found.reports, *found.curves))
         name, command = chosen.name, f"tagflow experiment {preset}"
@@ -162,12 +174,14 @@ def _sources(data: str, without: Sequence[str]) -> dict[str, Any]:
     return {"data.source": data}
 
 
-def _in_session(screen: Screen, home: Path | None, module: str, flow: str, recipe: "Recipe") -> Any:
+def _in_session(
+    screen: Screen, home: Path | None, module: str, flow: str, recipe: "Recipe", cluster: str | None = None
+) -> Any:
     import importlib
 
     from infra.session import prepare
 
-    prepare(home, screen.say)
+    prepare(home, screen.say, cluster)
     function = getattr(importlib.import_module(module), flow)
     with screen.watching():
         return function(recipe)

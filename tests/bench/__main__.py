@@ -20,6 +20,7 @@ SECTIONS = {
     "bmlpl": "BMLPL: training speed",
     "inference": "BMLPL: quality against time",
     "lowrank": "Low-rank baselines of the BMLPL paper",
+    "cluster": "What a round on a cluster costs",
     "runs": "Whole runs: quality, and the overhead of Prefect and MLflow",
 }
 

@@ -28,9 +28,6 @@ class Inline:
     def get(self, references):
         return references
 
-    def cut(self):
-        """Nothing is kept elsewhere."""
-
 
 def from_the_prior(rng):
     tau = rng.gamma(A0, 1 / B0, WORDS)

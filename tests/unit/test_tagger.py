@@ -13,6 +13,7 @@ from tagcore.corpus import Corpus, documents_table, taggings_table
 from tagcore.features import VECTORISER, load_rows, make_features
 from tagcore.fitting import fit_calibrated, make_model
 from tagcore.metrics import evaluate
+from tagcore.rows import InMemory
 from tagcore.split import Split
 from tagcore.store import Dataset, StoreError
 from tagcore.synthetic import demo_corpus
@@ -29,7 +30,7 @@ def tagger() -> Tagger:
     vectoriser = Vectoriser()
     X = vectoriser.fit_transform(TEXTS)
     model = KNN(n_neighbors=5)
-    calibrator = fit_calibrated(model, X, corpus.tags, "isotonic")
+    calibrator = fit_calibrated(model, InMemory(X, corpus.tags), "isotonic")
     return Tagger(vectoriser, model, corpus.tag_names, calibrator)
 
 

@@ -1,0 +1,62 @@
+"""What a run on a cluster costs: bytes moved per round, peak memory of workers, Dask's own report."""
+
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from distributed import Worker, performance_report
+
+from tagcore.base import Progress
+from tasks.cluster_errors import ClusterLostError
+from tasks.cluster_executor import DaskExecutor
+
+
+@dataclass(frozen=True)
+class WorkerCost:
+    """The most memory that a worker process held so far, and the bytes that it gave to other processes."""
+
+    peak_bytes: int
+    given_bytes: int
+
+
+def worker_costs(executor: DaskExecutor) -> dict[str, WorkerCost]:
+    """By address of the workers that live."""
+    return executor.client.run(_cost)
+
+
+def with_traffic(progress: Progress, executor: DaskExecutor) -> Progress:
+    """Adds to every report of progress the bytes that moved since the last one."""
+    before = 0
+
+    def report(done: int, total: int, known: dict[str, float]) -> None:
+        nonlocal before
+        now = executor.traffic.sent + executor.traffic.received
+        progress(done, total, {**known, "moved_mb": (now - before) / 1e6})
+        before = now
+
+    return report
+
+
+@contextmanager
+def reported(file: Path | None) -> Iterator[None]:
+    """Dask's performance report of the work inside, as one page of HTML."""
+    if file is None:
+        yield
+        return
+    report = performance_report(filename=str(file))
+    report.__enter__()
+    try:
+        yield
+    except ClusterLostError:
+        raise  # there is no one left to ask
+    except BaseException as error:
+        report.__exit__(type(error), error, error.__traceback__)
+        raise
+    report.__exit__(None, None, None)
+
+
+def _cost(dask_worker: Worker) -> WorkerCost:  # Dask gives a worker to an argument of this name
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return WorkerCost(peak, dask_worker.transfer_outgoing_bytes_total)

@@ -7,6 +7,8 @@ from pathlib import Path
 from tasks.registry import Registry
 from tasks.settings import Settings
 
+_LONGEST = 48
+
 
 def registry_of(settings: Settings) -> Registry:
     """The registry's address; a database keeps its artifacts in the state folder, a server keeps its own."""
@@ -17,8 +19,11 @@ def data_name(source: str) -> str:
     """A short name of a source that is safe in paths and addresses: bibtex, cooking, notes."""
     last = re.split(r"[/\\:]", source.rstrip("/\\"))[-1]
     plain = re.sub(r"(\.(csv|tsv|jsonl|json|txt|arff|zip|gz))+$", "", last)
-    name = re.sub(r"[^A-Za-z0-9_-]+", "-", plain).strip("-_")[:48]
-    return name or hashlib.sha256(source.encode()).hexdigest()[:8]
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", plain).strip("-_")
+    if 0 < len(name) <= _LONGEST:
+        return name
+    own = hashlib.sha256(source.encode()).hexdigest()[:8]  # what is cut off may be all that tells two apart
+    return f"{name[:_LONGEST]}-{own}".lstrip("-")
 
 
 def registered_name(recipe: str, source: str) -> str:

@@ -105,9 +105,12 @@ def against_setting(curves: Mapping[str, Mapping[str, Mapping[float, Measure]]],
             value, low, high = (np.array([getattr(m, of) for m in points.values()]) for of in ("value", "low", "high"))
             axes.plot(at, value, "-o", color=colour, markersize=4, label=_plain_text(line))
             axes.fill_between(at, low, high, color=colour, alpha=0.15, linewidth=0)
-        values = [v for points in lines.values() for v in points]
+        values = sorted({v for points in lines.values() for v in points})
         if values and min(values) > 0 and max(values) >= 10 * min(values):
             axes.set_xscale("log")
+        if len(values) <= 8:  # as they were chosen; more would not fit beside one another
+            axes.set_xticks(values, [f"{v:g}" for v in values])
+            axes.minorticks_off()
         axes.set(xlabel=setting, ylabel=measure)
     handles, names = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower center", frameon=False, fontsize=8, ncols=2)

@@ -185,3 +185,9 @@ def test_names_of_sources_are_safe(source, name):
 def test_models_are_compared_within_one_data_set():
     assert registered_name("demo", "demo") == "demo"
     assert registered_name("nightly", "/x/bibtex") == "nightly-bibtex"
+
+
+def test_long_names_stay_apart():
+    one, other = (data_name(f"curve on {'x' * 60} train_documents={n}") for n in (250, 500))
+    assert one != other
+    assert max(len(one), len(other)) <= 57

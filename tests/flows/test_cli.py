@@ -121,6 +121,7 @@ def test_an_interrupted_run_says_that_it_can_go_on(tagflow):
         stdout=subprocess.DEVNULL,
         text=True,
         env=tagflow.environment(),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a test run in the background ignores it
     )
     for line in process.stderr:
         if "read demo" in line:

@@ -9,8 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 
 from tagcore.baselines import OneVsRestLinear, PassiveAggressive, Ridge
+from tagcore.models import BMLPL, BOMC
+from tagcore.rows import InMemory
 from tagcore.shards import InProcess, Shards, row_shards
 from tagcore.storage import Folder
 from tagcore.training import Checkpoints
@@ -89,6 +92,34 @@ def test_a_worker_killed_after_a_checkpoint_changes_nothing(processes, executor,
     checkpoints = Checkpoints(tmp_path / "kept", "toy", every_seconds=0)
     assert bits(learn(executor, seconds=0.02, progress=kill, checkpoints=checkpoints)) == alone
     assert lost[0] > 0
+
+
+PUBLISHED = {
+    "BMLPL": BMLPL(n_topics=8, max_iter=8),
+    "BMLPL online": BMLPL(n_topics=8, max_iter=2, inference="online", batch_rows=256),
+    "BMLPL gibbs": BMLPL(n_topics=8, inference="gibbs", burn_in=4, n_draws=2, thin=1),
+    "BOMC": BOMC(parallel="classes", n_shards=4, warm_up=200, merge_every=150),
+    "BOMC independent": BOMC("independent"),
+    "BOMC committee": BOMC(parallel="rows", n_shards=4, merge_every=40),
+}
+
+
+@pytest.mark.parametrize("model", PUBLISHED.values(), ids=PUBLISHED)
+def test_a_published_model_survives_a_killed_worker(model, processes, executor):
+    """rows are read by workers; the one that dies in the third round leaves no trace in the model."""
+    processes.grow(3)
+    X, Y = noisy(1500, 60, 150)
+    alone = clone(model).fit(X, Y)
+    lost = []
+
+    def kill(done, total, known):
+        if done >= min(3, total - 1) and not lost:
+            lost.append(processes.kill_worker())
+
+    found = clone(model).fit_rows(InMemory(X, Y), executor=executor, progress=kill)
+    assert lost
+    for name in model._arrays:
+        assert np.array_equal(getattr(found, name), getattr(alone, name)), name
 
 
 def test_a_driver_killed_in_mid_training_goes_on_when_started_again(processes, alone, tmp_path):

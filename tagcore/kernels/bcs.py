@@ -3,16 +3,9 @@
 import numpy as np
 from numba import njit
 
+from tagcore.kernels.dots import dot
+
 _SHAPE, _RATE = np.float32(1e-6), np.float32(1e-6)  # of the gamma prior of every precision: as good as none
-_FAST = {"reassoc", "nsz", "contract"}  # sums side by side, in an order fixed when the code is compiled
-
-
-@njit(cache=True, nogil=True, fastmath=_FAST)
-def _dot(a, b):
-    total = np.float32(0.0)
-    for c in range(a.size):
-        total += a[c] * b[c]
-    return total
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -20,7 +13,7 @@ def _factor(scaled, projection, noise, lower):
     """The Cholesky factor of Φ·diag(variances)·Φᵀ + noise."""
     for k in range(scaled.shape[0]):
         for m in range(k + 1):
-            value = _dot(scaled[k], projection[m]) - _dot(lower[k, :m], lower[m, :m])
+            value = dot(scaled[k], projection[m]) - dot(lower[k, :m], lower[m, :m])
             if m < k:
                 lower[k, m] = value / lower[m, m]
             else:

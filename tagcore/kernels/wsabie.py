@@ -3,23 +3,14 @@
 import numpy as np
 from numba import njit
 
+from tagcore.kernels.dots import dot
 from tagcore.kernels.streams import open_stream, uniform
-
-_FAST = {"reassoc", "nsz", "contract"}  # sums side by side, in an order fixed when the code is compiled
-
-
-@njit(cache=True, nogil=True, fastmath=_FAST)
-def _dot(a, b):
-    total = np.float32(0.0)
-    for c in range(a.size):
-        total += a[c] * b[c]
-    return total
 
 
 @njit(cache=True, nogil=True)
 def _shorten(vector, max_norm):
     """Back into the ball of radius max_norm."""
-    square = _dot(vector, vector)
+    square = dot(vector, vector)
     if square > max_norm * max_norm:
         vector *= max_norm / np.float32(np.sqrt(square))
 
@@ -36,7 +27,7 @@ def find_violator(embedded, score, tags, true, margin, n_false, state):
         if true[tag]:
             continue
         trials += 1
-        if _dot(embedded, tags[tag]) > score - margin:
+        if dot(embedded, tags[tag]) > score - margin:
             return tag, trials
     return -1, trials
 
@@ -67,7 +58,7 @@ def learn_documents(
             embedded += data[p] * words[indices[p]]
             square += data[p] * data[p]
         for tag in its:
-            other, trials = find_violator(embedded, _dot(embedded, tags[tag]), tags, true, margin, n_false, state)
+            other, trials = find_violator(embedded, dot(embedded, tags[tag]), tags, true, margin, n_false, state)
             if other < 0:
                 continue
             step = rate * weights[n_false // trials]

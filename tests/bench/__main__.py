@@ -29,6 +29,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("names", nargs="*", choices=[[], *SECTIONS], metavar="name", help=", ".join(SECTIONS))
     parser.add_argument("--data", type=Path, default=Path(__file__).parents[3] / "shared" / "data")
+    parser.add_argument("--show", action="store_true", help="print the figures and write nothing")
     args = parser.parse_args()
     data = args.data if args.data.is_dir() else None
     for name in args.names or SECTIONS:
@@ -36,6 +37,8 @@ def main() -> None:
         rows = module.run(data)
         table = markdown(rows)
         print(f"\n{SECTIONS[name]}\n\n{table}", flush=True)
+        if args.show:
+            continue
         body = f"{module.__doc__.strip()}\n\n{table}"
         if rows and hasattr(module, "draw"):
             picture = module.draw(rows).relative_to(RESULTS.parent)

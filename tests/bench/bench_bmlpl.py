@@ -1,9 +1,7 @@
 """BMLPL: CPU seconds of an iteration, how they grow with positives, the exact M-step, and liblinear's one-vs-rest."""
 
-import argparse
 import time
 import tracemalloc
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ from tagcore.baselines import OneVsRestLogistic
 from tagcore.kernels.bmlpl import expect_counts
 from tagcore.metrics.auc import roc_auc
 from tagcore.models import BMLPL
+from tests.bench.timing import cpu
 from tests.unit.baselines.problems import official_split
 
 Split = tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix, sp.csr_matrix]
@@ -59,7 +58,7 @@ def _positives(split: Split, n_topics: int) -> list[dict[str, Any]]:
     U, V = (rng.random((n, n_topics), np.float32) for n in Y.shape)
     parts = [_share(Y, share) for share in SHARES]
     seconds = [
-        min(_cpu(lambda p=p: expect_counts(p.indices, p.indptr, U, V, *map(np.zeros_like, (U, V)))) for _ in range(7))
+        min(cpu(lambda p=p: expect_counts(p.indices, p.indptr, U, V, *map(np.zeros_like, (U, V)))) for _ in range(7))
         for p in parts
     ]
     line = np.corrcoef([p.nnz for p in parts], seconds)[0, 1] ** 2
@@ -82,9 +81,9 @@ def _exact(split: Split, n_topics: int) -> dict[str, Any]:
 def _liblinear(split: Split) -> list[dict[str, Any]]:
     X, Y, X_test, Y_test = split
     ours = BMLPL(n_topics=64, max_iter=60, tol=0.0)
-    seconds = _cpu(lambda: ours.fit(X, Y))
+    seconds = cpu(lambda: ours.fit(X, Y))
     peer = OneVsRestClassifier(LinearSVC(random_state=0), n_jobs=1)
-    peer_seconds = _cpu(lambda: peer.fit(normalize(X), Y > 0))
+    peer_seconds = cpu(lambda: peer.fit(normalize(X), Y > 0))
     scores = peer.decision_function(normalize(X_test))
     peer_auc = roc_auc(Y_test, lambda: [(slice(0, len(scores)), scores)]).row
     return [
@@ -103,12 +102,12 @@ def _to_auc(name: str, split: Split, n_topics: int) -> list[dict[str, Any]]:
     X, Y, X_test, Y_test = split
     peer = OneVsRestLogistic()
     peer.fit(X[:200], Y[:200])  # compiles
-    peer_seconds = _cpu(lambda: peer.fit(X, Y))
+    peer_seconds = cpu(lambda: peer.fit(X, Y))
     peer_auc = _auc(peer, X_test, Y_test)
     rows = [{"what": f"{name}: OneVsRestLogistic", "CPU s": peer_seconds, "row AUC": peer_auc}]
     for iterations in (5, 10, 20, 40, 80):
         ours = BMLPL(n_topics=n_topics, max_iter=iterations, tol=0.0)
-        seconds = _cpu(lambda ours=ours: ours.fit(X, Y))
+        seconds = cpu(lambda ours=ours: ours.fit(X, Y))
         auc = _auc(ours, X_test, Y_test)
         what = f"{name}: BMLPL, K = {n_topics}, {iterations} iterations"
         rows.append({"what": what, "CPU s": seconds, "row AUC": auc})
@@ -133,20 +132,3 @@ def _share(Y: sp.csr_matrix, share: float) -> sp.csr_matrix:
 
 def _auc(model: TagModel, X: sp.csr_matrix, Y: sp.csr_matrix) -> float:
     return roc_auc(Y, lambda: model.score_blocks(X)).row
-
-
-def _cpu(work: Callable[[], Any]) -> float:
-    start = time.process_time()
-    work()
-    return time.process_time() - start
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, help="the folder of the real data sets")
-    for row in run(parser.parse_args().data):
-        print(f"{row.pop('what'):60}" + "".join(f"{name}: {value:<10.4g}" for name, value in row.items()))
-
-
-if __name__ == "__main__":
-    main()

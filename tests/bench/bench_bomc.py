@@ -3,10 +3,7 @@ defaults, one-vs-rest) and scikit-learn's passive-aggressive take for the same d
 same run. On RCV1's shape the peers train every eighth tag and are scaled up: their tags are independent of one another.
 """
 
-import argparse
-import time
 import tracemalloc
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +16,7 @@ from sklearn.svm import LinearSVC
 from tagcore.models import BOMC
 from tagcore.readers.qrels import read_qrels
 from tagcore.synthetic import rcv1_shaped
+from tests.bench.timing import cpu
 from tests.unit.baselines.problems import matrices, official_split
 
 SIZES = (25_000, 50_000, 100_000, 200_000, 400_000)
@@ -90,20 +88,3 @@ def newswire(data: Path, n: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
     ids, topics, names = read_qrels(data / "rcv1" / "rcv1-v2.topics.qrels.gz")
     X, Y, _ = matrices(rcv1_shaped(topics, names, ids=ids, n_documents=n))
     return normalize(X), Y
-
-
-def cpu(work: Callable[[], Any]) -> float:
-    start = time.process_time()
-    work()
-    return time.process_time() - start
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, help="the folder of the real data sets")
-    for row in run(parser.parse_args().data):
-        print(f"{row.pop('what'):70}" + "".join(f"{name}: {value:<10.4g}" for name, value in row.items()), flush=True)
-
-
-if __name__ == "__main__":
-    main()

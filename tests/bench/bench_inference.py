@@ -4,7 +4,6 @@ eight. An iteration is a sweep for Gibbs, which predicts by the later half of it
 for online EM. The exact M-step factorises K matrices of words × words: on bibtex (1,837 words) it gets two iterations.
 """
 
-import argparse
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -107,17 +106,3 @@ def _auc(arrays: Arrays, X: sp.csr_matrix, Y: sp.csr_matrix) -> float:
     V, W, r = (draws[len(draws) // 2 :] for draws in found)
     every = scores(X, Draws(np.ascontiguousarray(V.transpose(0, 2, 1)), W, r), 1.0)
     return roc_auc(Y, lambda: [(slice(0, X.shape[0]), every)]).row
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, help="the folder of the real data sets")
-    rows = run(parser.parse_args().data)
-    for row in rows:
-        print(f"{row['data']:20}{row['method']:20}{row['iterations']:6}{row['CPU s']:10.2f}{row['AUC per row']:10.4f}")
-    if rows:
-        print(draw(rows))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,8 +1,6 @@
 """Linear baselines against scikit-learn: CPU seconds for the same tags of eurlex4k, and quality with defaults."""
 
-import argparse
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ from sklearn.svm import LinearSVC
 from tagcore.base import TagModel
 from tagcore.baselines import OneVsRestLinear, OneVsRestLogistic, PassiveAggressive, Ridge
 from tagcore.shards import InProcess
+from tests.bench.timing import cpu
 from tests.unit.baselines.problems import official_split, precision
 
 SAME_TAGS = slice(7, None, 125)
@@ -57,11 +56,11 @@ def _against(ours: TagModel, peer: Any, split: Split) -> list[dict[str, Any]]:
     learnt = np.arange(Y.shape[1]) if isinstance(ours, PassiveAggressive | Ridge) else some
     columns = np.searchsorted(learnt, some)
     unit, unit_test = normalize(X), normalize(X_test)
-    seconds = _cpu(lambda: ours.fit(X, Y[:, learnt])) / learnt.size
+    seconds = cpu(lambda: ours.fit(X, Y[:, learnt])) / learnt.size
     peer_seconds, peer_scores = 0.0, []
     for tag in some:
         truth = Y[:, [tag]].toarray().ravel() > 0
-        peer_seconds += _cpu(lambda truth=truth: peer.fit(unit, truth)) / some.size
+        peer_seconds += cpu(lambda truth=truth: peer.fit(unit, truth)) / some.size
         peer_scores.append(getattr(peer, "decision_function", peer.predict)(unit_test))
     scores = np.concatenate([block[:, columns] for _, block in ours.score_blocks(X_test)])
     found = np.column_stack(peer_scores)
@@ -86,26 +85,9 @@ def _against(ours: TagModel, peer: Any, split: Split) -> list[dict[str, Any]]:
 def _quality(name: str, model: TagModel, split: Split) -> dict[str, Any]:
     X, Y, X_test, Y_test = split
     start = time.perf_counter()
-    seconds = _cpu(lambda: model.fit(X, Y, executor=InProcess(2)))
+    seconds = cpu(lambda: model.fit(X, Y, executor=InProcess(2)))
     wall = time.perf_counter() - start
     tags, _ = model.top_k(X_test, 5)
     quality = {f"P@{k}": precision(Y_test, tags, k) for k in (1, 3, 5)}
     what = f"{name}, all {Y.shape[1]} tags: {type(model).__name__}"
     return {"what": what, "s per tag": seconds / Y.shape[1], "wall s, 2 threads": wall, **quality}
-
-
-def _cpu(work: Callable[[], Any]) -> float:
-    start = time.process_time()
-    work()
-    return time.process_time() - start
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, help="the folder of the real data sets")
-    for row in run(parser.parse_args().data):
-        print(f"{row.pop('what'):60}" + "".join(f"{name}: {value:<10.4g}" for name, value in row.items()))
-
-
-if __name__ == "__main__":
-    main()

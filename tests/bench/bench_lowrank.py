@@ -3,9 +3,6 @@
 Settings were chosen for per-row AUC on a fifth of the training documents.
 """
 
-import argparse
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +12,7 @@ import scipy.sparse as sp
 from tagcore.base import TagModel
 from tagcore.baselines import BCS, CPLST, LEML, WSABIE
 from tagcore.metrics.auc import roc_auc
+from tests.bench.timing import cpu
 from tests.unit.baselines.problems import noisy, official_split, precision
 
 REVEALED = 0.2
@@ -66,9 +64,9 @@ def _on_bibtex_revealed() -> list[TagModel]:
 def _quality(name: str, model: Any, split: Split, observed: sp.csr_matrix | None = None) -> dict[str, Any]:
     X, Y, X_test, Y_test = split
     told = {} if observed is None else {"observed": observed}
-    fitting = _cpu(lambda: model.fit(X, Y, **told))
+    fitting = cpu(lambda: model.fit(X, Y, **told))
     scores: list[tuple[slice, np.ndarray]] = []
-    scoring = _cpu(lambda: scores.extend(model.score_blocks(X_test)))
+    scoring = cpu(lambda: scores.extend(model.score_blocks(X_test)))
     auc = roc_auc(Y_test, lambda: scores)
     best = np.concatenate([np.argsort(-block, axis=1, kind="stable")[:, :5] for _, block in scores])
     loss = f" {model.loss}" if isinstance(model, LEML) else ""
@@ -83,20 +81,3 @@ def _quality(name: str, model: Any, split: Split, observed: sp.csr_matrix | None
         "s to fit": fitting,
         "s to score": scoring,
     }
-
-
-def _cpu(work: Callable[[], Any]) -> float:
-    start = time.process_time()
-    work()
-    return time.process_time() - start
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, help="the folder of the real data sets")
-    for row in run(parser.parse_args().data):
-        print(f"{row.pop('what'):62}" + "".join(f"{name}: {value:<8.4g}" for name, value in row.items()), flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -19,7 +19,7 @@ from tasks.steps import key_of
 from tasks.topics import topics_markdown, topics_of
 from tasks.track import Measured
 
-COLUMNS = ("P@1", "P@3", "P@5", "nDCG@5", "R@5", "acc@9", "AUC (row)", "macro-F1@5")
+COLUMNS = ("P@1", "P@3", "P@5", "nDCG@5", "R@5", "acc@9", "AUC (row)", "AUC (macro)", "AUC (micro)", "macro-F1@5")
 LABELLED = tuple(f"{average}-F1 ({rule})" for rule in RULES for average in ("macro", "micro"))
 
 

@@ -13,6 +13,7 @@ from tagcore.fitting import make_model
 from tagcore.metrics import Evaluation
 from tagcore.store import Dataset
 from tagcore.thresholds import cross_validated_thresholds
+from tasks.cluster import Cluster
 from tasks.evaluate import evaluate, merit
 from tasks.features import features
 from tasks.ingest import ingest
@@ -95,9 +96,13 @@ def made(tmp_path_factory):
 
 def trained(made, thresholds_of=None):
     store, rows = made
-    limits = None if thresholds_of is None else thresholds.fn(rows, thresholds_of, 0, 1, store).result()
+    limits = (
+        None
+        if thresholds_of is None
+        else thresholds.fn(rows, thresholds_of, 0, Cluster(root=store / "cluster"), 1, store).result()
+    )
     model = {"model": "PassiveAggressive", "params": {"C": 0.3}, "calibrate": None, "label": "PA"}
-    return train.fn(rows, model, 0, 1, store, limits).result()
+    return train.fn(rows, model, 0, Cluster(root=store / "cluster"), 1, store, limits).result()
 
 
 def test_a_model_labels_by_thresholds_of_its_own_or_of_another(made):
@@ -133,7 +138,7 @@ def test_topics_are_of_models_that_have_them(made):
     store, rows = made
     assert topics_of(trained(made)) == []
     model = {"model": "BMLPL", "params": {"n_topics": 4, "max_iter": 3}, "calibrate": None, "label": "BMLPL"}
-    folder = train.fn(rows, model, 0, 1, store).result()
+    folder = train.fn(rows, model, 0, Cluster(root=store / "cluster"), 1, store).result()
     found = topics_of(folder)
     assert len(found) == 4
     assert [topic.weight for topic in found] == sorted((topic.weight for topic in found), reverse=True)

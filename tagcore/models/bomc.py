@@ -1,7 +1,6 @@
 """BOMC: Bayesian online multi-label classification (AISTATS 2010)."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -15,14 +14,13 @@ from tagcore.expected_f import ExpectedF, expected_f
 from tagcore.explanation import Explanation
 from tagcore.kernels.bomc import standard_scores
 from tagcore.labelling import top_k_labels
-from tagcore.models import bomc_stream as stream
 from tagcore.models.bomc_checks import check_parameters, check_state
-from tagcore.models.bomc_shards import Parts, Preparation, learn_as_committee, learn_by_classes
-from tagcore.models.bomc_stream import VARIANTS, Plan, stream_blocks
+from tagcore.models.bomc_learning import learn
+from tagcore.models.bomc_shards import Parts
 from tagcore.models.siblings import Siblings
 from tagcore.posterior import Posterior
 from tagcore.rows import InMemory, Rows
-from tagcore.shards import Arrays, Executor, InProcess, freeze
+from tagcore.shards import Executor, InProcess, freeze
 from tagcore.training import Checkpoints
 
 _CLASS_DRAWS = 500  # by which the most likely class of many is found
@@ -160,7 +158,7 @@ class BOMC(TagModel):
             self._start(X.shape[1], Y.shape[1])
         elif Y.shape[1] != self.n_labels_:
             raise ValueError(f"y has {Y.shape[1]} tags, the model {self.n_labels_}: `grow` appends tags and words")
-        self._learn(InMemory(X, Y), None)
+        learn(self, InMemory(X, Y), None)
         return self
 
     def fit_rows(
@@ -176,7 +174,7 @@ class BOMC(TagModel):
             self._begin(rows.n_features, rows.n_labels)
             self.n_features_in_ = rows.n_features
             parts = Parts(self.n_shards, self.merge_every, executor or InProcess(), progress or silent, checkpoints)
-            self._learn(rows, self.random_state if self.shuffle else None, parts)
+            learn(self, rows, self.random_state if self.shuffle else None, parts)
         return self
 
     def grow(self, words: int, tags: int) -> Self:
@@ -308,82 +306,6 @@ class BOMC(TagModel):
         self.last_seen_ = np.zeros(words if self.drift else 0, np.int64)
         self.n_seen_, self.n_labels_ = 0, tags
 
-    def _learn(self, rows: Rows, seed: int | None, parts: Parts | None = None) -> None:
-        """Through the kernel, which has siblings side by side, and back; in parts where that is given and suits."""
-        siblings = Siblings(self.parents, rows.n_labels)
-        state, plan = self._state(siblings), self._plan()
-        for block, _ in stream_blocks(rows.n_rows, None):
-            Y = rows.load(block)[1]
-            if self.variant == "multi-class":
-                _require_one_each(Y, block.start)
-            if not plan.running:
-                stream.count(state, siblings.closed(Y), siblings.tree)
-        margins = self._margins(state, siblings)
-        preparation = Preparation(self.dtype, self.normalise, seed, self.warm_up)
-        if parts and self.parallel == "rows":
-            learn_as_committee(state, rows, preparation, plan, margins, parts)
-        elif parts and siblings.flat and (self.parallel or self.variant == "independent"):
-            learn_by_classes(state, rows, preparation, plan, margins, parts)
-        else:
-            done, progress = 0, parts.progress if parts else silent
-            for block, order in stream_blocks(rows.n_rows, seed):
-                X, Y = rows.load(block)
-                ready = preparation.rows((X, Y)).X
-                hear = partial(_hear, progress, done, rows.n_rows)
-                stream.learn(state, ready, siblings.closed(Y), order, siblings.tree, plan, margins, hear)
-                done += order.size
-        self._keep(state, siblings)
-
-    def _state(self, siblings: Siblings) -> Arrays:
-        """As the kernel takes it; it writes to these arrays."""
-        by_class = {"mean": self.mean_, "variance": self.variance_}
-        by_class |= {"positives": self.positives_, "exposures": self.exposures_}
-        biases = {"bias_mean": self.bias_mean_, "bias_variance": self.bias_variance_}
-        if siblings.flat:
-            state = {k: np.require(v, requirements=["C", "W"]) for k, v in (by_class | biases).items()}
-        else:
-            at = siblings.hubs if self.variant == "coupled" else siblings.order
-            state = {k: np.ascontiguousarray(v[..., siblings.order]) for k, v in by_class.items()}
-            state |= {k: v[at] for k, v in biases.items()}
-        return state | {"last_seen": np.require(self.last_seen_, requirements="W"), "seen": np.array([self.n_seen_])}
-
-    def _keep(self, state: Arrays, siblings: Siblings) -> None:
-        if not siblings.flat:
-            biases = {"bias_mean": self.bias_mean_, "bias_variance": self.bias_variance_}
-            at = siblings.hubs if self.variant == "coupled" else siblings.order
-            for name, whole in biases.items():
-                whole = whole.copy()
-                whole[at] = state[name]
-                state[name] = whole
-            for name in ("mean", "variance", "positives", "exposures"):
-                state[name] = np.ascontiguousarray(state[name][..., siblings.columns])
-        for name in ("mean", "variance", "bias_mean", "bias_variance", "positives", "exposures", "last_seen"):
-            setattr(self, f"{name}_", state[name])
-        self.n_seen_ = int(state["seen"][0])
-
-    def _plan(self) -> Plan:
-        return Plan(
-            variant=VARIANTS[self.variant],
-            noise=float(self.noise) ** 2,
-            margin=float(self.margin),
-            running=self.skew == "running",
-            prior_var=float(self.prior_var),
-            drift=float(self.drift),
-            bias_drift=float(self.bias_drift),
-            bias_var=self._bias_var,
-            tol=float(self.tol),
-            max_sweeps=self.max_sweeps,
-            damping=float(self.damping),
-            flips=self._flips,
-        )
-
-    def _margins(self, state: Arrays, siblings: Siblings) -> np.ndarray:
-        if self.skew == "counted":
-            return stream.counted_margins(state, self.margin)
-        if self.skew is None or self.skew == "running":  # the kernel fills them in
-            return np.full(siblings.order.size, float(self.margin))
-        return stream.margins_of(np.asarray(self.skew, np.float64)[siblings.order], self.margin)
-
     def _scores(self, X: sp.csr_matrix) -> np.ndarray:
         rows = sp.csr_matrix(self._scaled(X), dtype=self.mean_.dtype)
         if self.variant == "multi-class":
@@ -409,15 +331,3 @@ class BOMC(TagModel):
 
     def _check_state(self) -> None:
         check_state(self)
-
-
-def _hear(progress: Progress, before: int, total: int, done: int) -> None:
-    progress(before + done, total, {})
-
-
-def _require_one_each(Y: sp.csr_matrix, first: int) -> None:
-    wrong = np.flatnonzero(np.diff(Y.indptr) != 1)
-    if wrong.size:
-        row = int(wrong[0])
-        tags = Y.indptr[row + 1] - Y.indptr[row]
-        raise ValueError(f"row {first + row} has {tags} tags, a multi-class model learns from one")

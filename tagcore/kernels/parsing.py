@@ -80,3 +80,11 @@ def noted(table, n, row):
     for k in range(len(row)):
         table[n, k] = row[k]
     return table
+
+
+@njit(cache=True, nogil=True)
+def filled(rows, lines, word_ptr, words, values, tag_ptr, tags, starts, bad):
+    """What `rows` good rows filled of the room that was made for them, and the notes about bad ones."""
+    n, m = word_ptr[rows], tag_ptr[rows]
+    words, values, tags, starts = words[:n], values[:n], tags[:m], starts[:n]
+    return lines[:rows], word_ptr[: rows + 1], words, values, tag_ptr[: rows + 1], tags, starts, bad

@@ -20,6 +20,7 @@ from tagcore.kernels.parsing import (
     WORD,
     ZERO,
     count_byte,
+    filled,
     is_blank,
     line_end,
     noted,
@@ -148,15 +149,5 @@ def svmlight_rows(data, lowest, most):
             rows += 1
             word_ptr[rows], tag_ptr[rows] = n, m
             low, high = min(low, row_low), max(high, row_high)
-    n, m = word_ptr[rows], tag_ptr[rows]
-    good = (
-        lines[:rows],
-        word_ptr[: rows + 1],
-        words[:n],
-        values[:n],
-        tag_ptr[: rows + 1],
-        labels[:m],
-        starts[:n],
-        bad[:n_bad],
-    )
+    good = filled(rows, lines, word_ptr, words, values, tag_ptr, labels, starts, bad[:n_bad])
     return good, low, high

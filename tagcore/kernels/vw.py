@@ -19,6 +19,7 @@ from tagcore.kernels.parsing import (
     TEXT,
     WIDTH,
     count_byte,
+    filled,
     is_blank,
     line_end,
     noted,
@@ -131,15 +132,6 @@ def vw_rows(data, longest):
             lines[rows] = line
             rows += 1
             word_ptr[rows], tag_ptr[rows] = n, m
-    n, m = word_ptr[rows], tag_ptr[rows]
-    good = (
-        lines[:rows],
-        word_ptr[: rows + 1],
-        words[:n],
-        values[:n],
-        tag_ptr[: rows + 1],
-        labels[:m],
-        starts[:n],
-        bad[:n_bad],
-    )
+    n = word_ptr[rows]
+    good = filled(rows, lines, word_ptr, words, values, tag_ptr, labels, starts, bad[:n_bad])
     return good, word_stops[:n], spaces[:n], space_starts[: space + 1], space_stops[: space + 1]

@@ -14,6 +14,7 @@ from tagcore.kernels.parsing import (
     TWICE,
     WORD,
     count_byte,
+    filled,
     is_blank,
     line_end,
     noted,
@@ -98,14 +99,4 @@ def xc_rows(data, n_words, n_tags):
             rows += 1
             word_ptr[rows], tag_ptr[rows] = n, m
         start = after
-    n, m = word_ptr[rows], tag_ptr[rows]
-    return (
-        lines[:rows],
-        word_ptr[: rows + 1],
-        words[:n],
-        values[:n],
-        tag_ptr[: rows + 1],
-        tags[:m],
-        starts[:n],
-        bad[:n_bad],
-    )
+    return filled(rows, lines, word_ptr, words, values, tag_ptr, tags, starts, bad[:n_bad])

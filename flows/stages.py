@@ -1,6 +1,7 @@
 """The stages of the job, one flow each; every one also runs alone. Paths go in, paths come out."""
 
 from pathlib import Path
+from typing import Any
 
 from prefect import flow
 from prefect.states import State
@@ -36,14 +37,13 @@ def features(recipe: Recipe, corpus: Path) -> Path:
     """Vocabulary and word weights, learnt from the training documents alone."""
     card = None if recipe.data.source == "demo" else recognise(recipe.data.source)
     settings, split = recipe.features.model_dump() | (card.features if card else {}), recipe.split.model_dump()
-    return made(features_task(corpus, settings, split, load_settings().data, return_state=True))
+    return made(features_task(corpus, settings, split, **_where(), return_state=True))
 
 
 @flow(name="train")
 def train(recipe: Recipe, features: Path, seed: int = 0) -> list[tuple[str, Path]]:
     """Every model of the recipe: (label, folder)."""
-    settings = load_settings()
-    where = {"cluster": Cluster.of(settings), "threads": settings.threads, "store": settings.data}
+    where = _where()
     found = []
     for model in recipe.all_models():
         limits = None
@@ -58,10 +58,10 @@ def train(recipe: Recipe, features: Path, seed: int = 0) -> list[tuple[str, Path
 @flow(name="evaluate")
 def evaluate(recipe: Recipe, features: Path, models: list[tuple[str, Path]], seed: int = 0) -> list[Measured]:
     """Every model on the same held-out documents."""
-    measures, store = recipe.measures.model_dump(), load_settings().data
+    measures, where = recipe.measures.model_dump(), _where()
     found = []
     for label, model in models:
-        evaluation = made(evaluate_task(model, features, measures, label, store, return_state=True))
+        evaluation = made(evaluate_task(model, features, measures, label, **where, return_state=True))
         found.append(Measured(label, model, evaluation, features, seed))
     return found
 
@@ -118,6 +118,12 @@ def _redrawn(recipe: Recipe, seed: int) -> Recipe:
     if not recipe.split.redraw:
         return recipe
     return recipe.model_copy(update={"split": recipe.split.model_copy(update={"seed": recipe.split.seed + seed})})
+
+
+def _where() -> dict[str, Any]:
+    """Where steps work, and where their results go."""
+    settings = load_settings()
+    return {"cluster": Cluster.of(settings), "threads": settings.threads, "store": settings.data}
 
 
 def made(state: State) -> Path:

@@ -107,17 +107,21 @@ class TagModel(BaseEstimator):
 
     def save(self, folder: Path | str) -> None:
         """Parameters and fitted arrays, as JSON and safetensors, in a folder that must not stand yet."""
+        head = {"format": FORMAT, **self.parts()}
+        arrays = head.pop("arrays")
+        with new_folder(Path(folder)) as filling:
+            save_file(contiguous(arrays), filling / "state.safetensors")
+            write_text(filling / "model.json", json.dumps(head, indent=1, sort_keys=True))
+
+    def parts(self) -> dict[str, Any]:
+        """Plain data and arrays of which `from_parts` makes this model again, in whichever process."""
         check_is_fitted(self)
-        head = {
-            "format": FORMAT,
+        return {
             "class": type(self).__name__,
             "params": _plain(self.get_params(deep=False), type(self).__name__),
             "facts": {f: _number(getattr(self, f)) for f in ("n_labels_", "n_features_in_", *self._facts)},
+            "arrays": {a: getattr(self, a) for a in self._arrays},
         }
-        with new_folder(Path(folder)) as filling:
-            arrays = {a: getattr(self, a) for a in self._arrays}
-            save_file(contiguous(arrays), filling / "state.safetensors")
-            write_text(filling / "model.json", json.dumps(head, indent=1, sort_keys=True))
 
     @classmethod
     def load(cls, folder: Path | str) -> Self:
@@ -171,6 +175,13 @@ def unchanged_if_it_fails(model: TagModel) -> Iterator[None]:
     except BaseException:
         model.__dict__ = before
         raise
+
+
+def from_parts(parts: dict[str, Any]) -> TagModel:
+    """The model whose `parts` these are; its class must have been imported."""
+    model = MODELS[parts["class"]](**parts["params"])
+    vars(model).update(parts["arrays"] | parts["facts"])
+    return model
 
 
 def load_estimator(folder: Path | str) -> TagModel:

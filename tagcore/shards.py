@@ -88,9 +88,14 @@ class Shards:
             for i, (first, part) in enumerate(zip(firsts, parts, strict=True))
         ]
         self.state: list[Any] = [{} for _ in parts]
+        self._kept = self.executor.share({})
 
     def __len__(self) -> int:
         return len(self.data)
+
+    def keep(self, **shared: Any) -> None:
+        """Shares arrays that every step from here on is given, beside its own: a model that does not change."""
+        self._kept = self.executor.share(shared)
 
     def update(self, step: Callable[..., tuple[Arrays, Arrays]], **shared: Any) -> Arrays:
         """Every state moves on by step(...) -> (state, partial); returns the sum of the partials."""
@@ -119,7 +124,7 @@ class Shards:
     def _map(self, step: Callable, shared: Arrays) -> list:
         reference = self.executor.share(shared)
         return [
-            self.executor.call(_run, step, data, state, reference)
+            self.executor.call(_run, step, data, state, self._kept, reference)
             for data, state in zip(self.data, self.state, strict=True)
         ]
 
@@ -197,9 +202,9 @@ def _load(load: Callable, number: int, first: int, part: Any) -> Shard:
     return Shard(number, first, freeze(load(part)))
 
 
-def _run(step: Callable, shard: Shard, state: Arrays, shared: Arrays) -> Any:
+def _run(step: Callable, shard: Shard, state: Arrays, kept: Arrays, shared: Arrays) -> Any:
     with _one_thread:
-        out = step(shard, state, **shared)
+        out = step(shard, state, **kept, **shared)
     return freeze(out)
 
 

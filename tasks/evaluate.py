@@ -10,12 +10,15 @@ from tagcore.features import load_rows, tag_frequencies
 from tagcore.metrics import Evaluation, lower_is_better
 from tagcore.metrics import evaluate as measure
 from tagcore.store import Dataset, writing
+from tasks.cluster import Cluster
 from tasks.progress import Step
 from tasks.steps import Plan, key_of, produce, transient
 
 
 @task(name="evaluate", task_run_name="evaluate {title}", retries=1, retry_delay_seconds=2, retry_condition_fn=transient)
-def evaluate(model: Path, features: Path, measures: dict[str, Any], title: str, store: Path) -> Path:
+def evaluate(
+    model: Path, features: Path, measures: dict[str, Any], title: str, cluster: Cluster, threads: int, store: Path
+) -> Path:
     """`measures` is the recipe's: ks, labelling. Intervals are drawn with one fixed seed, so that they can be
     compared."""
     parameters = {"ks": measures["ks"], "labelling": measures["labelling"]}

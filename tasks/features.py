@@ -10,12 +10,15 @@ from tagcore.features import make_features
 from tagcore.split import Split
 from tagcore.store import Dataset
 from tagcore.text import Vectoriser
+from tasks.cluster import Cluster
 from tasks.progress import Step
 from tasks.steps import Plan, key_of, produce, transient
 
 
 @task(name="features", retries=2, retry_delay_seconds=2, retry_condition_fn=transient)
-def features(corpus: Path, settings: dict[str, Any], split: dict[str, Any], store: Path) -> Path:
+def features(
+    corpus: Path, settings: dict[str, Any], split: dict[str, Any], cluster: Cluster, threads: int, store: Path
+) -> Path:
     """`settings` are the vectoriser's, `split` the recipe's."""
     kind = split["kind"]
     if kind == "auto":

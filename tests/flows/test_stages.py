@@ -91,7 +91,7 @@ def made(tmp_path_factory):
     data = {"source": "demo", "documents": 300, "options": {}, "skip_bad_rows": False}
     split = load_recipe("demo").split.model_dump()
     corpus = ingest.fn(data, store).result()
-    return store, features.fn(corpus, {"min_df": 2}, split, store).result()
+    return store, features.fn(corpus, {"min_df": 2}, split, Cluster(), 1, store).result()
 
 
 def trained(made, thresholds_of=None):
@@ -124,7 +124,7 @@ def test_an_evaluation_follows_the_recipe_s_rules(made):
     store, rows = made
     measures = {"ks": [1, 5], "labelling": ["thresholds", "class-mass", "sampled"]}
     of = {"model": "PassiveAggressive", "params": {"C": 0.3}}
-    folder = evaluate.fn(trained(made, of), rows, measures, "PA", store).result()
+    folder = evaluate.fn(trained(made, of), rows, measures, "PA", Cluster(), 1, store).result()
     found = Evaluation.load(folder)
     assert found.labelling["rule"].to_pylist() == measures["labelling"]
     assert [n is None for n in found.labelling["labels"].to_pylist()] == [False, False, True]

@@ -78,6 +78,16 @@ def test_collect_is_in_shard_order_with_global_rows():
     assert len(shards) == 4
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_what_is_kept_is_given_to_every_later_step(threads):
+    shards = numbers(3, threads)
+    shards.keep(scale=np.array(2.0))
+    doubled = shards.sum(lambda shard, state, scale: {"x": scale * shard.data.sum()})
+    shards.keep(scale=np.array(6.0))
+    tripled = shards.sum(lambda shard, state, scale, by: {"x": scale * shard.data.sum() / by}, by=np.array(2.0))
+    assert doubled["x"] / 2 == pytest.approx(tripled["x"] / 3)
+
+
 def test_save_and_restore_go_on_with_the_same_bits(tmp_path):
     straight, cut = numbers(5, 2), numbers(5, 2)
     for shards in (straight, cut):

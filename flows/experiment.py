@@ -2,12 +2,13 @@
 is varied."""
 
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from prefect import flow
 
 from flows.nightly import comparison_key
 from flows.recipe import Recipe
-from flows.stages import measured_models
+from flows.stages import measured, prepared
 from flows.varied import curve_setting, lines_of_models, varied
 from tasks.curves import Curves, Point, draw_curves
 from tasks.executors import kept_open
@@ -34,14 +35,15 @@ def experiment(recipe: Recipe) -> Findings:
     reach(registry)
     tables: dict[tuple[str, str], list[Measured]] = {}
     places: dict[tuple[str, str], dict[str, tuple[str, float]]] = {}
-    with kept_open(performance_report(settings)):
-        for variant in recipe.expand():
-            _, measured = measured_models(variant)
-            where = (variant.data.source, " ".join(varied(recipe, variant, "data", "split")))
-            settled = varied(recipe, variant, "features")
-            found = [replace(m, label=" ".join([m.label, *settled])) for m in measured]
-            tables.setdefault(where, []).extend(found)
-            places.setdefault(where, {}).update(lines_of_models(recipe, variant))
+    with kept_open(performance_report(settings)) as work:
+        variants = [(variant, prepared(variant)[1]) for variant in recipe.expand()]
+        everything = iter(measured(recipe, [job for _, jobs in variants for job in jobs]))
+    for variant, jobs in variants:
+        where = (variant.data.source, " ".join(varied(recipe, variant, "data", "split")))
+        settled = varied(recipe, variant, "features")
+        found = [replace(m, label=" ".join([m.label, *settled])) for m in islice(everything, len(jobs))]
+        tables.setdefault(where, []).extend(found)
+        places.setdefault(where, {}).update(lines_of_models(recipe, variant))
     reports, parents = {}, {}
     for (source, documents), found in tables.items():
         name = registered_name(recipe.name, source)
@@ -52,7 +54,7 @@ def experiment(recipe: Recipe) -> Findings:
         folder = report_folder(settings, data_name(title))
         parents[source, documents] = parent
         reports[source, documents] = report(title, found, recipe.measures.primary, folder, parent, registry)
-    log_performance(performance_report(settings), list(parents.values()), registry)
+    log_performance(work, list(parents.values()), registry)
     curves = []
     if curve_setting(recipe) is not None:
         for source in dict.fromkeys(source for source, _ in reports):

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from prefect import flow
 
 from flows.recipe import Recipe
-from flows.stages import measured_models, register
+from flows.stages import measured, prepared, register
 from tagcore.contest import at_k
 from tasks.examples import Example, suggest
+from tasks.executors import kept_open
 from tasks.places import data_name, performance_report, registered_name, registry_of, report_folder
 from tasks.promotion import Decision, promote
 from tasks.registry import reach
@@ -35,18 +36,20 @@ def nightly(recipe: Recipe) -> Outcome:
     settings = load_settings()
     registry, name = registry_of(settings), registered_name(recipe.name, recipe.data.source)
     reach(registry)
-    corpus, measured = measured_models(recipe.model_copy(update={"seeds": recipe.seeds[:1]}))
-    parent = comparison(name, comparison_key(measured), registry)
-    log_performance(performance_report(settings), [parent], registry)
+    with kept_open(performance_report(settings)) as work:
+        corpus, jobs = prepared(recipe.model_copy(update={"seeds": recipe.seeds[:1]}))
+        found = measured(recipe, jobs)
+    parent = comparison(name, comparison_key(found), registry)
+    log_performance(work, [parent], registry)
     primary = recipe.measures.primary
-    versions = register(recipe, corpus, measured, parent)
+    versions = register(recipe, corpus, found, parent)
     title, folder = f"{recipe.name} on {data_name(recipe.data.source)}", report_folder(settings, name)
-    table = report(title, measured, primary, folder, parent, registry)
-    best = next(i for i, m in enumerate(measured) if m.label == table.rows[0].model)
+    table = report(title, found, primary, folder, parent, registry)
+    best = next(i for i, m in enumerate(found) if m.label == table.rows[0].model)
     rule = recipe.promotion
     # the best of several on these documents is partly the luckiest: each comparison is held to a stricter level
-    level = 1 - (1 - rule.level) / len(measured)
-    features, evaluation = measured[best].features, measured[best].evaluation
+    level = 1 - (1 - rule.level) / len(found)
+    features, evaluation = found[best].features, found[best].evaluation
     decision = promote(name, versions[best], evaluation, corpus, features, primary, level, rule.margin, registry)
     model = f"models:/{name}@champion"
     return Outcome(table, decision, model, suggest(corpus, features, model, registry))

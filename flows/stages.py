@@ -1,21 +1,22 @@
 """The stages of the job, one flow each; every one also runs alone. Paths go in, paths come out."""
 
+import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from prefect import flow
-from prefect.states import State
 
 from flows.recipe import Model, Recipe
+from flows.side_by_side import each, made
 from tagcore.files import require_writable
 from tagcore.readers import recognise
 from tasks.cluster import Cluster
 from tasks.evaluate import evaluate as evaluate_task
 from tasks.evaluate import merit
-from tasks.executors import kept_open
 from tasks.features import features as features_task
 from tasks.ingest import ingest as ingest_task
-from tasks.places import performance_report, registered_name, registry_of
+from tasks.places import registered_name, registry_of
 from tasks.settings import load_settings
 from tasks.thresholds import thresholds as thresholds_task
 from tasks.track import Measured
@@ -40,30 +41,43 @@ def features(recipe: Recipe, corpus: Path) -> Path:
     return made(features_task(corpus, settings, split, **_where(), return_state=True))
 
 
+@dataclass(frozen=True)
+class Job:
+    """One model to train and measure on one features data set."""
+
+    model: Model
+    features: Path
+    seed: int
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        return {**self.model.model_dump(), "label": self.model.label}
+
+
 @flow(name="train")
-def train(recipe: Recipe, features: Path, seed: int = 0) -> list[tuple[str, Path]]:
-    """Every model of the recipe: (label, folder)."""
+def train(jobs: list[Job]) -> list[Path]:
+    """The trained models, after the thresholds that some of them label by."""
     where = _where()
-    found = []
-    for model in recipe.all_models():
-        limits = None
-        if (of := model.threshold_model) is not None:
-            limits = made(thresholds_task(features, of, seed, **where, return_state=True))
-        plain = {**model.model_dump(), "label": model.label}
-        folder = made(train_task(features, plain, seed, **where, thresholds=limits, return_state=True))
-        found.append((model.label, folder))
-    return found
+    searched = {_threshold_key(job): job for job in jobs if job.model.threshold_model is not None}
+    calls = [{"features": j.features, "model": j.model.threshold_model, "seed": j.seed} for j in searched.values()]
+    limits = dict(zip(searched, each(thresholds_task, [call | where for call in calls]), strict=True))
+    calls = [{"features": j.features, "model": j.plain, "seed": j.seed} for j in jobs]
+    return each(
+        train_task,
+        [call | where | {"thresholds": limits.get(_threshold_key(job))} for call, job in zip(calls, jobs, strict=True)],
+    )
 
 
 @flow(name="evaluate")
-def evaluate(recipe: Recipe, features: Path, models: list[tuple[str, Path]], seed: int = 0) -> list[Measured]:
-    """Every model on the same held-out documents."""
-    measures, where = recipe.measures.model_dump(), _where()
-    found = []
-    for label, model in models:
-        evaluation = made(evaluate_task(model, features, measures, label, **where, return_state=True))
-        found.append(Measured(label, model, evaluation, features, seed))
-    return found
+def evaluate(recipe: Recipe, jobs: list[Job], models: list[Path]) -> list[Measured]:
+    """Every model on the held-out documents of its features."""
+    of = {"measures": recipe.measures.model_dump(), **_where()}
+    pairs = list(zip(jobs, models, strict=True))
+    calls = [{"model": model, "features": job.features, "title": job.model.label, **of} for job, model in pairs]
+    return [
+        Measured(job.model.label, model, evaluation, job.features, job.seed)
+        for (job, model), evaluation in zip(pairs, each(evaluate_task, calls), strict=True)
+    ]
 
 
 @flow(name="register")
@@ -74,19 +88,19 @@ def register(recipe: Recipe, corpus: Path, measured: list[Measured], parent: str
     return [register_task(m, run, corpus, name, registry) for m, run in zip(measured, runs, strict=True)]
 
 
-def measured_models(recipe: Recipe) -> tuple[Path, list[Measured]]:
-    """From the source to measured models, for every seed of the recipe: what nightly and experiment share."""
+def prepared(recipe: Recipe) -> tuple[Path, list[Job]]:
+    """From the source to features: the corpus, and what is to be trained, for every seed of the recipe."""
     if recipe.tuning:
-        return measured_models(tuned(recipe))
+        return prepared(tuned(recipe))
     corpus = ingest(recipe)
-    rows = None
-    found = []
-    with kept_open(performance_report(load_settings())):
-        for seed in recipe.seeds:
-            if rows is None or recipe.split.redraw:
-                rows = features(_redrawn(recipe, seed), corpus)
-            found += evaluate(recipe, rows, train(recipe, rows, seed), seed)
-    return corpus, found
+    rows = [features(_redrawn(recipe, seed), corpus) for seed in (recipe.seeds if recipe.split.redraw else [0])]
+    places = zip(recipe.seeds, rows if recipe.split.redraw else rows * len(recipe.seeds), strict=True)
+    return corpus, [Job(model, place, seed) for seed, place in places for model in recipe.all_models()]
+
+
+def measured(recipe: Recipe, jobs: list[Job]) -> list[Measured]:
+    """Trained and evaluated, as the recipe measures: what nightly and experiment share."""
+    return evaluate(recipe, jobs, train(jobs))
 
 
 def tuned(recipe: Recipe) -> Recipe:
@@ -108,8 +122,9 @@ def tuned(recipe: Recipe) -> Recipe:
             "tuning": None,
             "seeds": recipe.seeds[:1],
         }
-        _, measured = measured_models(recipe.model_copy(update=update))
-        merits = {m.label: merit(m.evaluation, measure) for m in measured}
+        search = recipe.model_copy(update=update)
+        _, jobs = prepared(search)
+        merits = {m.label: merit(m.evaluation, measure) for m in measured(search, jobs)}
     best = [max(m.expand(), key=lambda point: merits.get(searched(point).label, 0.0)) for m in recipe.models]
     return recipe.model_copy(update={"models": best, "tuning": None})
 
@@ -126,6 +141,5 @@ def _where() -> dict[str, Any]:
     return {"cluster": Cluster.of(settings), "threads": settings.threads, "store": settings.data}
 
 
-def made(state: State) -> Path:
-    """The folder of a step, whether it was made now or stood already; its error is raised as it was."""
-    return state.result()
+def _threshold_key(job: Job) -> tuple[str, Path, int]:
+    return json.dumps(job.model.threshold_model, sort_keys=True), job.features, job.seed

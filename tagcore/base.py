@@ -180,7 +180,8 @@ def unchanged_if_it_fails(model: TagModel) -> Iterator[None]:
 def from_parts(parts: dict[str, Any]) -> TagModel:
     """The model whose `parts` these are; its class must have been imported."""
     model = MODELS[parts["class"]](**parts["params"])
-    vars(model).update(parts["arrays"] | parts["facts"])
+    for name, value in (parts["arrays"] | parts["facts"]).items():
+        setattr(model, name, value)
     return model
 
 

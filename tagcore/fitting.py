@@ -13,6 +13,7 @@ from tagcore.shards import Executor
 from tagcore.training import Checkpoints
 
 CALIBRATION_SHARE = 0.1
+_ROUNDS = ("max_iter", "burn_in", "n_draws")  # what models call the length of their training
 CALIBRATION_DEPTH = 10  # the ranks that people look at
 
 
@@ -41,9 +42,11 @@ def make_model(name: str, params: dict, seed: int) -> TagModel:
 def warm_up(model: TagModel, rows: Rows) -> None:
     """Compiles the model's kernels on a corner of the data, so that times are of training and not of compiling."""
     X, Y = rows.load(slice(0, min(40, rows.n_rows)))
-    corner = X[:, :60]
+    corner, brief = X[:, :60], clone(model)
+    rounds = {name: value for name, value in model.get_params().items() if name in _ROUNDS}
+    brief.set_params(**{name: min(value, 3) for name, value in rounds.items() if isinstance(value, int)})
     with suppress(ValueError):  # a corner may be too small for what the whole is large enough for
-        clone(model).fit(corner, Y[:, :20]).top_k(corner, 2)
+        brief.fit(corner, Y[:, :20]).top_k(corner, 2)
 
 
 def fit_calibrated(

@@ -91,6 +91,18 @@ def dashboard(executor: Executor) -> str | None:
     return client.dashboard_link if client else None
 
 
+def workers(executor: Executor) -> int:
+    """How many workers the cluster of an executor has now; waits for the first."""
+    from tasks.cluster_errors import Guard
+
+    return len(Guard(executor.client).workers())  # type: ignore[attr-defined]
+
+
+def close(executor: Executor) -> None:
+    """Lets go of a cluster at once: those who wait for its results get an error."""
+    executor.client.close(timeout=2)  # type: ignore[attr-defined]
+
+
 def watched(progress: Progress, executor: Executor) -> Progress:
     """Progress that also tells the megabytes moved since it last spoke; the same one in this process."""
     if isinstance(executor, InProcess):

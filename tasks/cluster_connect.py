@@ -3,7 +3,7 @@
 import logging
 import platform
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager  # not the client itself: it must end in the thread it began in
 from importlib.metadata import version
 from typing import Any
 
@@ -59,7 +59,7 @@ def local_client(workers: int, memory: str) -> Iterator[Client]:
             )
         except ValueError as error:
             raise ValueError(f"cluster=local:{workers} with memory {memory!r}: {error}") from error
-        with cluster, Client(cluster) as client:
+        with cluster, closing(Client(cluster)) as client:
             yield client
 
 
@@ -71,7 +71,7 @@ def address_client(address: str, tls: Tls | None) -> Iterator[Client]:
     except (OSError, RuntimeError, TimeoutError) as error:
         reason = str(error).partition("\n")[0]
         raise ClusterLostError(f"{address}: no scheduler answers there ({reason})") from None
-    with client:
+    with closing(client):
         yield client
 
 
@@ -91,7 +91,7 @@ def kubernetes_client(name: str) -> Iterator[Client]:
         from dask_kubernetes.operator import KubeCluster
     except ImportError as error:
         raise ValueError(f"cluster=kubernetes:{name}: needs the package dask-kubernetes, which is missing") from error
-    with KubeCluster.from_name(name, shutdown_on_close=False) as cluster, Client(cluster) as client:
+    with KubeCluster.from_name(name, shutdown_on_close=False) as cluster, closing(Client(cluster)) as client:
         yield client
 
 

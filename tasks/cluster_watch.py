@@ -2,14 +2,13 @@
 
 import resource
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from distributed import Worker, performance_report
 
 from tagcore.base import Progress
-from tasks.cluster_errors import ClusterLostError
 from tasks.cluster_executor import DaskExecutor
 
 
@@ -49,10 +48,9 @@ def reported(file: Path | None) -> Iterator[None]:
     report.__enter__()
     try:
         yield
-    except ClusterLostError:
-        raise  # there is no one left to ask
     except BaseException as error:
-        report.__exit__(type(error), error, error.__traceback__)
+        with suppress(Exception):  # there may be no one left to ask
+            report.__exit__(type(error), error, error.__traceback__)
         raise
     report.__exit__(None, None, None)
 

@@ -46,6 +46,12 @@ class Step:
         for listener in _listeners:
             listener(self, event)
 
+    @property
+    def line(self) -> str:
+        """Where it is: 12 of 100, and what is known by now."""
+        known = "".join(f", {name} {value:.4g}" for name, value in self.known.items())
+        return f"{self.title}: {self.done:,} of {self.total:,}{known}"
+
     def __call__(self, done: int, total: int, known: dict[str, float]) -> None:
         self.done, self.total, self.known = done, total, known
         self.tell("progress")
@@ -56,6 +62,6 @@ class Step:
 
     def _to_prefect(self, percent: float) -> None:
         if self._artifact is None:
-            self._artifact = cast(UUID, create_progress_artifact(progress=percent, description=self.title))
+            self._artifact = cast(UUID, create_progress_artifact(progress=percent, description=self.line))
         else:
-            update_progress_artifact(self._artifact, progress=percent)
+            update_progress_artifact(self._artifact, progress=percent, description=self.line)

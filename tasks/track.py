@@ -14,6 +14,7 @@ from tagcore.metrics import Evaluation
 from tagcore.models.topics import Topic
 from tagcore.store import read_manifest
 from tasks.examples import sample_texts
+from tasks.executors import Work
 from tasks.modelcard import model_card
 from tasks.progress import Step
 from tasks.registry import EVALUATION_KEY, MODEL_KEY, Registry, add_version, log_tagger, plain, registered
@@ -48,13 +49,16 @@ def comparison(name: str, key: str, registry: Registry) -> str:
         return run.info.run_id
 
 
-def log_performance(file: Path, parents: list[str], registry: Registry) -> None:
-    """Dask's report of what a run did on a cluster, if it did, onto the runs of its comparisons."""
-    if file.exists():
-        with registry.open() as client:
-            for parent in parents:
-                client.log_artifact(parent, str(file))
-        file.unlink()
+def log_performance(work: Work, parents: list[str], registry: Registry) -> None:
+    """What a run did on clusters, if it did, onto the runs of its comparisons: dashboards and Dask's report."""
+    if not work.dashboards:
+        return
+    with registry.open() as client:
+        for parent in parents:
+            client.set_tag(parent, "dask.dashboard", ", ".join(work.dashboards))
+            if work.report.exists():
+                client.log_artifact(parent, str(work.report))
+    work.report.unlink(missing_ok=True)
 
 
 @task(

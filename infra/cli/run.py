@@ -219,7 +219,8 @@ def _account(screen: Screen) -> dict[str, float]:
     """Where the time went: the steps' own work, and all that Prefect, MLflow and start-up added."""
     total, work = screen.seconds(), sum(screen.worked.values())
     training = sum(s for title, s in screen.worked.items() if title.startswith("train "))
-    return {"total_seconds": total, "work_seconds": work, "train_seconds": training, "overhead_seconds": total - work}
+    overhead = total - screen.working()
+    return {"total_seconds": total, "work_seconds": work, "train_seconds": training, "overhead_seconds": overhead}
 
 
 def _show_account(screen: Screen) -> None:

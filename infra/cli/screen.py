@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from tasks.progress import Step
     from tasks.report import Report
 
+_EVERY_SECONDS = 30.0  # where there is no bar, long work says at least so often where it is
 _BY_RULE = ("(half)", "(class-mass)", "(thresholds)", "(sampled)")  # how columns of labelling rules end
 
 
@@ -27,12 +28,15 @@ class Screen:
         self.as_json = as_json
         self.live = sys.stderr.isatty() and not as_json
         self.worked: dict[str, float] = {}  # seconds of real work by step, for the account at the end
+        self._spans: list[tuple[float, float]] = []  # when steps were at work
         self.stood = 0
         self._started = _process_start()
-        self._bars: dict[str, Any] = {}
+        self._bars: dict[int, Any] = {}  # by step: two of one title may be at work side by side
         self._progress: Any = None
+        self._said = time.monotonic()
 
     def say(self, line: str) -> None:
+        self._said = time.monotonic()
         if self._progress is not None:
             self._progress.console.print(line, highlight=False, markup=False)
         else:
@@ -48,6 +52,14 @@ class Screen:
 
     def seconds(self) -> float:
         return time.time() - self._started
+
+    def working(self) -> float:
+        """Seconds in which at least one step was at work."""
+        total = until = 0.0
+        for begun, ended in sorted(self._spans):
+            total += max(0.0, ended - max(begun, until))
+            until = max(until, ended)
+        return total
 
     def result(self, plain: dict[str, Any]) -> None:
         """The result for machines."""
@@ -80,19 +92,24 @@ class Screen:
         if event == "made":
             if "seconds" in step.known:
                 self.worked[step.title] = self.worked.get(step.title, 0.0) + step.known["seconds"]  # once a seed
+                now = time.monotonic()
+                self._spans.append((now - step.known["seconds"], now))
             took = f" ({step.known['seconds']:.1f} s)" if "seconds" in step.known else ""
-            self._finish(step.title, f"✓ {step.title}{took}{remark}")
+            self._finish(step, f"✓ {step.title}{took}{remark}")
         elif event == "stands":
             self.stood += 1
-            self._finish(step.title, f"= {step.title}: stands already{remark}")
+            self._finish(step, f"= {step.title}: stands already{remark}")
         elif self._progress is not None:
-            if step.title not in self._bars:
-                self._bars[step.title] = self._progress.add_task(step.title, total=step.total or None)
-            self._progress.update(self._bars[step.title], completed=step.done, total=step.total or None)
+            if id(step) not in self._bars:
+                self._bars[id(step)] = self._progress.add_task(step.title, total=step.total or None)
+            line = step.line if step.total else step.title
+            self._progress.update(self._bars[id(step)], description=line, completed=step.done, total=step.total or None)
+        elif event == "progress" and time.monotonic() - self._said >= _EVERY_SECONDS:
+            self.say(f"… {step.line}")
 
-    def _finish(self, title: str, line: str) -> None:
-        if title in self._bars:
-            self._progress.remove_task(self._bars.pop(title))
+    def _finish(self, step: "Step", line: str) -> None:
+        if id(step) in self._bars:
+            self._progress.remove_task(self._bars.pop(id(step)))
         self.say(line)
 
     @contextmanager

@@ -7,21 +7,26 @@ import time
 from pathlib import Path
 
 from distributed import Client
+from distributed.security import Security
+
+from tasks.cluster import Tls
 
 REPO = Path(__file__).parents[2]
 
 
 class DaskProcesses:
-    """Workers come and go one by one."""
+    """Workers come and go one by one. With `tls` they speak to none that cannot show a certificate."""
 
-    def __init__(self, folder: Path, **env: str) -> None:
+    def __init__(self, folder: Path, *, tls: Tls | None = None, **env: str) -> None:
         self.folder = folder
+        self.tls = [] if tls is None else ["--tls-ca-file", tls.ca, "--tls-cert", tls.cert, "--tls-key", tls.key]
         self.env = os.environ | {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"} | env
         self.file = folder / "scheduler.json"
         self.workers: list[subprocess.Popen] = []
         options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(self.file)]
-        self.scheduler = self._start("scheduler", *options)
-        self.client = Client(scheduler_file=str(self.file), timeout=60, set_as_default=False)
+        self.scheduler = self._start("scheduler", *options, *(["--protocol", "tls"] if tls else []))
+        security = tls and Security(tls_ca_file=str(tls.ca), tls_client_cert=str(tls.cert), tls_client_key=str(tls.key))
+        self.client = Client(scheduler_file=str(self.file), timeout=60, set_as_default=False, security=security)
         self.address = self.client.scheduler_info(n_workers=0)["address"]
 
     def grow(self, count: int) -> None:
@@ -49,7 +54,7 @@ class DaskProcesses:
 
     def _start(self, what: str, *options: str) -> subprocess.Popen:
         log = open(self.folder / f"{what}-{time.monotonic_ns()}.log", "wb")  # noqa: SIM115  the process holds it
-        command = [sys.executable, "-m", f"distributed.cli.dask_{what}", *options]
+        command = [sys.executable, "-m", f"distributed.cli.dask_{what}", *options, *map(str, self.tls)]
         return subprocess.Popen(command, cwd=REPO, env=self.env, stdout=log, stderr=log)
 
     @staticmethod

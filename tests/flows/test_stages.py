@@ -30,11 +30,11 @@ def seen(monkeypatch):
     calls = []
     monkeypatch.setattr(stages, "ingest", lambda recipe: Path("corpus"))
     monkeypatch.setattr(stages, "features", lambda recipe, corpus: Path(f"features {recipe.split.seed}"))
-    monkeypatch.setattr(stages, "train", lambda recipe, rows, seed: [(m.label, rows) for m in recipe.all_models()])
+    monkeypatch.setattr(stages, "train", lambda jobs: [job.features for job in jobs])
 
-    def measured(recipe, rows, models, seed):
-        calls.append((recipe, rows.name, seed))
-        return [Measured(label, rows, Path(label), rows, seed) for label, _ in models]
+    def measured(recipe, jobs, models):
+        calls.append((recipe, jobs))
+        return [Measured(j.model.label, j.features, Path(j.model.label), j.features, j.seed) for j in jobs]
 
     monkeypatch.setattr(stages, "evaluate", measured)
     return calls
@@ -42,11 +42,14 @@ def seen(monkeypatch):
 
 def test_seeds_share_one_split_unless_it_is_redrawn(seen):
     settings = {"seeds": [0, 3], "split.seed": 10, "split.kind": "drawn"}
-    stages.measured_models(load_recipe("nightly", settings))
-    assert [(rows, seed) for _, rows, seed in seen] == [("features 10", 0), ("features 10", 3)]
-    seen.clear()
-    stages.measured_models(load_recipe("nightly", {**settings, "split.redraw": True}))
-    assert [(rows, seed) for _, rows, seed in seen] == [("features 10", 0), ("features 13", 3)]
+    one = [{"model": "KNN"}]
+
+    def places(**more):
+        _, jobs = stages.prepared(load_recipe("nightly", {**settings, "models": one, **more}))
+        return [(job.features.name, job.seed) for job in jobs]
+
+    assert places() == [("features 10", 0), ("features 10", 3)]
+    assert places(**{"split.redraw": True}) == [("features 10", 0), ("features 13", 3)]
 
 
 @pytest.mark.parametrize(
@@ -73,9 +76,9 @@ def test_a_search_is_by_its_own_measure_on_validation_documents(seen, monkeypatc
     }
     settings = {"models": [model, {"model": "KNN"}], "tuning": {"measure": measure}, "seeds": [4, 5]}
     found = stages.tuned(load_recipe("nightly", {**settings, "measures.labelling": ["half"]}))
-    ((searched, _, seed),) = seen
+    ((searched, jobs),) = seen
     assert set(asked) == {measure or "nDCG@5"}
-    assert (searched.split.validation, searched.measures.labelling, seed) == (0.2, rules, 4)
+    assert (searched.split.validation, searched.measures.labelling, {j.seed for j in jobs}) == (0.2, rules, {4})
     assert {(m.thresholds, m.calibrate) for m in searched.models} == {(kept, None)}
     ridge, knn = found.models
     assert (ridge.params, ridge.thresholds, ridge.calibrate) == ({"alpha": 2.0}, "cross-validated", "platt")

@@ -1,11 +1,13 @@
 """The rows of a data set, wherever they are: in memory, or in row groups that whoever needs them reads for itself."""
 
 import itertools
+import threading
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +23,7 @@ from tagcore.store import Dataset, StoreError
 from tagcore.text import Vectoriser
 
 XY = tuple[sp.csr_matrix, sp.csr_matrix]
+T = TypeVar("T")
 
 
 class Rows(Protocol):
@@ -155,6 +158,23 @@ class StoredPart:
 def load_recipe(recipe: XY | StoredPart) -> XY:
     """The rows of a recipe."""
     return recipe.rows.load(recipe.part) if isinstance(recipe, StoredPart) else recipe
+
+
+def loaded_once(recipe: XY | StoredPart, prepare: Callable[[XY], T]) -> T:
+    """What `prepare`, a method of something hashable, makes of the rows of a recipe; as long as someone in this process
+    holds it, whoever asks for the same gets that very object."""
+    if not isinstance(recipe, StoredPart):
+        return prepare(recipe)
+    key = recipe.rows, recipe.part.start, recipe.part.stop, prepare
+    with _loading:
+        found = _held.get(key)
+        if found is None:
+            found = _held[key] = prepare(load_recipe(recipe))
+        return found
+
+
+_held: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
+_loading = threading.Lock()
 
 
 def shards_of(rows: Rows, count: int, prepare: Callable[[XY], Any], executor: Executor | None = None) -> Shards:

@@ -14,15 +14,17 @@ from sklearn.preprocessing import normalize
 
 from tagcore.base import Progress
 from tagcore.models.bomc_stream import INDEPENDENT, Plan, learn, stream_order
-from tagcore.rows import XY, InMemory, Rows, load_recipe, shards_of
+from tagcore.rows import XY, InMemory, Rows, loaded_once, shards_of
 from tagcore.shards import Arrays, Executor, Shard, Shards, row_shards
 from tagcore.training import Checkpoints, Measures, train
 
 BY_CLASS = ("mean", "variance", "positives", "exposures")
 BIASES = ("bias_mean", "bias_variance")
-_SHARD_TAGS = 64  # of independent classes
-_ROUNDS = 10  # of progress through them
+_SHARD_TAGS = 64  # fewer would read all rows for little
+_ROUNDS = 10  # of progress through independent classes
 _MERGE_CLASSES, _MERGE_ROWS = 2000, 100
+_MERGE_SHARE = 4  # the more rows the hub has seen, the less it minds a block: of up to a quarter of them
+_COMMITTEE = 8  # shards of rows
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class ClassRows:
     own: Documents
     warm: Documents
     classes: slice
+    whole: Documents  # held, so that shards of one process share their rows
 
 
 @dataclass(frozen=True)
@@ -58,10 +61,10 @@ class Preparation:
 
     def classes(self, part: tuple[Any, slice]) -> ClassRows:
         recipe, cut = part
-        documents = self.rows(load_recipe(recipe))
+        documents = loaded_once(recipe, self.rows)
         warm = stream_order(documents.X.shape[0], self.seed)[: self.warm_up]
         own = Documents(documents.X, documents.labels[:, cut].tocsr())
-        return ClassRows(own, Documents(documents.X[warm], documents.labels[warm]), cut)
+        return ClassRows(own, Documents(documents.X[warm], documents.labels[warm]), cut, documents)
 
 
 Gaussian = tuple[Any, Any]  # mean and variance
@@ -79,21 +82,19 @@ def gained_evidence(before: Gaussian, after: Gaussian) -> tuple[Any, Any]:
 
 
 class ByClasses:
-    """The learner over shards of classes. `start` is the state before the first row; `order` that of rows."""
+    """The learner over shards of classes. `start` is the state before the first row; `order` that of rows, and `edges`
+    where in it rounds begin, and the last one ends."""
 
-    def __init__(
-        self, plan: Plan, start: Arrays, margins: np.ndarray, order: np.ndarray, merge_every: int, warm_up: int
-    ) -> None:
+    def __init__(self, plan: Plan, start: Arrays, margins: np.ndarray, order: np.ndarray, edges: list[int]) -> None:
         self.plan = plan
         self.start = start
         self.margins = margins
         self.order = order
-        self.warm_up = 0 if plan.variant == INDEPENDENT else min(warm_up, order.size)
-        self.merge_every = merge_every
+        self.edges = edges
 
     @property
     def rounds(self) -> int:
-        return max(1, -(-(self.order.size - self.warm_up) // self.merge_every))
+        return len(self.edges) - 1
 
     def init(self, shards: Shards) -> Arrays:
         """Every shard learns the first rows for all classes and keeps its own."""
@@ -103,16 +104,24 @@ class ByClasses:
         return {"hub": shards.collect(hub_of)[0]}
 
     def round(self, shards: Shards, arrays: Arrays, number: int) -> tuple[Arrays, Measures]:
-        first = self.warm_up + number * self.merge_every
-        order = self.order[first : first + self.merge_every]
+        first, last = self.edges[number : number + 2]
+        order = self.order[first:last]
         gained = shards.update(advance, plan=self.plan, margins=self.margins, order=order, hub=arrays["hub"])
         if self.plan.variant == INDEPENDENT:
-            return arrays, {"rows": float(first + order.size)}
+            return arrays, {"rows": float(last)}
         mean, variance = merged_hub((arrays["hub"][0], arrays["hub"][1]), (gained["precision"], gained["weighted"]))
-        return {"hub": np.array([mean, variance])}, {"rows": float(first + order.size), "bias": float(mean)}
+        return {"hub": np.array([mean, variance])}, {"rows": float(last), "bias": float(mean)}
 
     def done(self, history: list[Measures]) -> bool:
         return len(history) >= self.rounds
+
+
+def merge_edges(first: int, n: int, every: int | None) -> list[int]:
+    """Where rounds begin from row `first` on, and the end: every so many rows, or more and more of them apart."""
+    edges = [first]
+    while edges[-1] < n or len(edges) < 2:
+        edges.append(min(n, edges[-1] + (every or max(_MERGE_CLASSES, edges[-1] // _MERGE_SHARE))))
+    return edges
 
 
 def begin(
@@ -221,7 +230,7 @@ def learn_flat(state: Arrays, documents: Documents, order: np.ndarray, plan: Pla
 class Parts:
     """How the work is cut and who does it."""
 
-    n_shards: int
+    n_shards: int | None
     merge_every: int | None
     executor: Executor
     progress: Progress
@@ -238,12 +247,12 @@ def learn_by_classes(
             replace(preparation, normalise=False),
         )
     exact = plan.variant == INDEPENDENT
-    cuts = row_shards(margins.size, -(-margins.size // _SHARD_TAGS) if exact else parts.n_shards)
-    every = max(1, -(-rows.n_rows // _ROUNDS)) if exact else parts.merge_every or _MERGE_CLASSES
-    warm_up = 0 if exact else preparation.warm_up
-    preparation = replace(preparation, warm_up=warm_up)
+    usual = -(-margins.size // _SHARD_TAGS)
+    cuts = row_shards(margins.size, usual if exact else parts.n_shards or usual)
+    preparation = replace(preparation, warm_up=0 if exact else min(preparation.warm_up, rows.n_rows))
     order = stream_order(rows.n_rows, preparation.seed)
-    learner = ByClasses(plan, state, margins, order, every, warm_up)
+    every = max(1, -(-rows.n_rows // _ROUNDS)) if exact else parts.merge_every
+    learner = ByClasses(plan, state, margins, order, merge_edges(preparation.warm_up, rows.n_rows, every))
     everything = rows.recipe(slice(0, rows.n_rows))
     shards = Shards([(everything, cut) for cut in cuts], preparation.classes, parts.executor)
     trained = _train(learner, shards, parts)
@@ -262,8 +271,9 @@ def learn_as_committee(
     """The state moves on, spread over rows."""
     if plan.running or plan.drift:
         raise ValueError('parallel="rows" has no order of all rows: take skew="counted" and drift=0')
-    shards = shards_of(rows, parts.n_shards, preparation.rows, parts.executor)
-    longest = max(cut.stop - cut.start for cut in row_shards(rows.n_rows, parts.n_shards))
+    count = parts.n_shards or _COMMITTEE
+    shards = shards_of(rows, count, preparation.rows, parts.executor)
+    longest = max(cut.stop - cut.start for cut in row_shards(rows.n_rows, count))
     learner = Committee(plan, state, margins, longest, parts.merge_every or _MERGE_ROWS, preparation.seed)
     state |= _train(learner, shards, parts)
     state["seen"] = state["seen"] + rows.n_rows

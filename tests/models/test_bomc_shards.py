@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tagcore.models import BOMC
-from tagcore.models.bomc_shards import gained_evidence, merged_hub
+from tagcore.models.bomc_shards import gained_evidence, merge_edges, merged_hub
 from tagcore.shards import InProcess
 from tests.unit.baselines.problems import nearly_linear, noisy
 
@@ -57,6 +57,17 @@ def test_class_shards_with_hub_merge_score_as_the_stream_does():
     sequential = scores(BOMC().fit(X, Y), X)
     sharded = scores(BOMC(parallel="classes", n_shards=4, warm_up=500, merge_every=250).fit(X, Y), X)
     assert np.corrcoef(sharded.ravel(), sequential.ravel())[0, 1] > 0.999
+
+
+def test_merges_are_further_and_further_apart():
+    edges = np.array(merge_edges(1000, 100_000, None))
+    assert edges[0] == 1000
+    assert edges[-1] == 100_000
+    gaps = np.diff(edges)[:-1]
+    assert (gaps[edges[:-2] <= 8_000] == 2000).all()
+    assert (gaps[edges[:-2] > 8_000] == edges[:-2][edges[:-2] > 8_000] // 4).all()
+    assert merge_edges(0, 10, 4) == [0, 4, 8, 10]
+    assert merge_edges(10, 10, None) == [10, 10]  # all were learnt together: one round of none
 
 
 def test_a_committee_agrees_with_the_stream():

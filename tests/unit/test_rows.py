@@ -1,5 +1,6 @@
 """Rows are the same bits from memory and from row groups, and a damaged group is named."""
 
+import gc
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from tagcore.corpus import Corpus
 from tagcore.features import load_rows, make_features
-from tagcore.rows import InMemory, Stored, load_recipe, shards_of
+from tagcore.rows import InMemory, Stored, load_recipe, loaded_once, shards_of
 from tagcore.split import Split
 from tagcore.store import Dataset, StoreError
 from tagcore.synthetic import demo_corpus
@@ -123,3 +124,29 @@ def test_shards_hold_the_rows_in_order(both):
         found = shards_of(rows, 4, tuple).collect(lambda shard, state: (shard.first, *shard.data))
         assert same(sp.vstack([X for _, X, _ in found], format="csr"), held.X)
         assert [first for first, *_ in found] == np.cumsum([0, *(X.shape[0] for _, X, _ in found[:-1])]).tolist()
+
+
+def doubled(XY):
+    return InMemory(2 * XY[0], XY[1])
+
+
+def test_rows_that_several_ask_for_are_loaded_once_while_someone_holds_them(both, monkeypatch):
+    held, stored = both
+    part = slice(3, 50)
+    first = loaded_once(stored.recipe(part), doubled)
+    assert same(first.X, 2 * held.X[part])
+    assert loaded_once(stored.recipe(part), doubled) is first
+    other = loaded_once(stored.recipe(slice(3, 51)), doubled)
+    assert other.n_rows == 48
+    del first
+    gc.collect()
+    monkeypatch.setattr(Stored, "load", lambda *_: pytest.fail("read again"))
+    assert loaded_once(stored.recipe(slice(3, 51)), doubled) is other
+    with pytest.raises(pytest.fail.Exception, match="read again"):
+        loaded_once(stored.recipe(part), doubled)
+
+
+def test_rows_that_a_recipe_holds_are_prepared_each_time(both):
+    held, _ = both
+    part = slice(0, 5)
+    assert same(loaded_once(held.recipe(part), doubled).X, 2 * held.X[part])

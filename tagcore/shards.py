@@ -100,8 +100,9 @@ class Shards:
     def update(self, step: Callable[..., tuple[Arrays, Arrays]], **shared: Any) -> Arrays:
         """Every state moves on by step(...) -> (state, partial); returns the sum of the partials."""
         pairs = self._map(step, shared)
-        self.state = [self.executor.call(_item, pair, 0) for pair in pairs]
-        return self._sum([pairs.pop(0) for _ in self.state], item=1)  # no pair outlives its sum
+        partials = [self.executor.call(_item, pair, 1) for pair in pairs]  # on their own: states need not travel
+        self.state = [self.executor.call(_item, pairs.pop(0), 0) for _ in partials]  # no pair outlives this round
+        return self._sum(partials)
 
     def sum(self, step: Callable[..., Arrays], **shared: Any) -> Arrays:
         """The sum of step(...) -> partial; states are only read."""
@@ -128,12 +129,10 @@ class Shards:
             for data, state in zip(self.data, self.state, strict=True)
         ]
 
-    def _sum(self, references: list, item: int | None = None) -> Arrays:
-        """The sum of the values, or of one item of each."""
+    def _sum(self, references: list) -> Arrays:
         while True:
             starts = range(0, len(references), _BRANCH)
-            references = [self.executor.call(_add, item, *references[i : i + _BRANCH]) for i in starts]
-            item = None
+            references = [self.executor.call(_add, *references[i : i + _BRANCH]) for i in starts]
             if len(references) == 1:
                 return self.executor.get(references)[0]
 
@@ -212,8 +211,8 @@ def _item(pair: tuple, i: int) -> Any:
     return pair[i]
 
 
-def _add(item: int | None, *values: Any) -> Arrays:
-    sums = list(values) if item is None else [value[item] for value in values]
+def _add(*values: Arrays) -> Arrays:
+    sums = list(values)
     while len(sums) > 1:
         pairs = [sums[i : i + 2] for i in range(0, len(sums), 2)]
         sums = [{k: p[0][k] + p[1][k] for k in p[0]} if len(p) == 2 else p[0] for p in pairs]

@@ -7,8 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagcore.corpus import Names
-from tagcore.features import CorpusPieces
 from tagcore.metrics import mark_hits
+from tagcore.pieces import CorpusPieces
 from tagcore.split import Split
 from tagcore.store import Dataset
 from tagcore.tagger import Tagger

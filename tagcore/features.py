@@ -1,14 +1,14 @@
-"""From a stored corpus to rows that models learn from: two passes, block by block, one row group in memory.
+"""From a stored corpus to rows that models learn from: two passes over its row groups, on any executor.
 
 Pass 1 learns the vocabulary from the documents to learn from; pass 2 writes every document as one row of word
-weights and tag counts, into `train` or `test`.
+weights and tag counts, into `train` or `test`. Neither the driver nor a worker holds more than a few row groups.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,86 +16,19 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from tagcore.base import Progress, silent
-from tagcore.corpus import csr_from_lists, lists_from_csr, names_table, tag_matrix
+from tagcore.corpus import csr_from_lists, lists_from_csr, names_table
+from tagcore.pieces import CorpusPieces, Piece
 from tagcore.schemas import ROWS
-from tagcore.split import Cuts, Split
+from tagcore.shards import Executor, InProcess
+from tagcore.split import Split
+from tagcore.storage import Storage
 from tagcore.store import Dataset, writing
 from tagcore.text import Vectoriser
 
 VECTORISER = "vectoriser"
 
-
-class Piece(NamedTuple):
-    """One row group of a corpus as the models will see it."""
-
-    first: int
-    texts: Any  # an arrow array of title and text, None where the source gave counted words
-    bags: sp.csr_matrix | None  # those counted words
-    tags: sp.csr_matrix
-    held_out: np.ndarray
-    used: np.ndarray  # False for documents that are left out of both sides
-
-
-@dataclass(frozen=True)
-class CorpusPieces:
-    """A corpus read again and again, one row group at a time."""
-
-    corpus: Dataset
-    split: Split
-
-    def __iter__(self) -> Iterator[Piece]:
-        bags_of = self.corpus.blocks("bags") if self.corpus.has("bags") else None
-        n_words, n_tags = self.corpus.counts.get("words", 0), self.corpus.counts["tags"]
-        first = 0
-        tables = zip(self.corpus.blocks("documents"), self.corpus.blocks("taggings"), strict=True)
-        for documents, taggings in tables:
-            n = documents.num_rows
-            tags = tag_matrix(taggings, n, n_tags, first)
-            bags = None
-            if bags_of is not None:
-                block = next(bags_of)
-                bags = csr_from_lists(block["words"], block["values"], n_words)
-            held_out, used = self._sides(documents, tags)
-            texts = document_texts(documents) if bags is None else None
-            yield Piece(first, texts, bags, self.split.shown(documents, tags, held_out), held_out, used)
-            first += n
-
-    def count(self) -> dict[str, int]:
-        """Documents on each side and with a tag, without reading a text."""
-        train = test = tagged = 0
-        for block, tags in self._heads():
-            held_out, used = self._sides(block, tags)
-            train += int((~held_out & used).sum())
-            test += int((held_out & used).sum())
-            tagged += int((np.diff(tags.indptr) > 0).sum())
-        return {"train": train, "test": test, "tagged": tagged}
-
-    @cached_property
-    def _cuts(self) -> Cuts:
-        return self.split.cuts(lambda: (block.filter(pa.array(_used(block, tags))) for block, tags in self._heads()))
-
-    def _heads(self) -> Iterator[tuple[pa.Table, sp.csr_matrix]]:
-        """Ids, official sides and tags, without a text."""
-        first = 0
-        documents = self.corpus.blocks("documents", ["id", "split"])
-        for block, taggings in zip(documents, self.corpus.blocks("taggings"), strict=True):
-            yield block, tag_matrix(taggings, block.num_rows, self.corpus.counts["tags"], first)
-            first += block.num_rows
-
-    def _sides(self, documents: pa.Table, tags: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
-        left_out = self.split.left_out(documents, self._cuts)
-        return self.split.held_out(documents, self._cuts), _used(documents, tags) & ~left_out
-
-
-def _used(documents: pa.Table, tags: sp.csr_matrix) -> np.ndarray:
-    # a published set is kept whole, also redrawn; elsewhere an untagged document is one that nobody has tagged yet
-    return (np.diff(tags.indptr) > 0) | pc.is_valid(documents["split"]).to_numpy()
-
-
-def document_texts(documents: pa.Table) -> pa.Array:
-    """What a model reads of a document: its title, then its text."""
-    title, text = (pc.fill_null(documents[c].combine_chunks(), "") for c in ("title", "text"))
-    return pc.binary_join_element_wise(title, text, "\n")
+_LEARNING_SHARDS = 64  # at most: the driver puts the terms of so many together
+_AHEAD = 16  # shards at work, or done and waiting for the driver, which writes as fast as two or three work
 
 
 def make_features(
@@ -104,26 +37,30 @@ def make_features(
     vectoriser: Vectoriser,
     split: Split,
     *,
+    executor: Executor | None = None,
+    storage: Storage | None = None,
     progress: Progress | None = None,
     **manifest: Any,
 ) -> None:
-    """Writes the features data set at `folder`; ValueError where nothing is left to learn from or to measure on."""
-    progress = progress or silent
-    total = 2 * corpus.counts["documents"]
-    pieces = CorpusPieces(corpus, split)
-    _require_both_sides(corpus, pieces)
-    if corpus.has("bags"):
-        vectoriser.fit_counts((_watched(p, progress, total).bags[_learnt(p)] for p in pieces), corpus.names("words"))
-    else:
-        vectoriser.fit_blocks(_watched(p, progress, total).texts.filter(_mask(p)) for p in pieces)
+    """Writes the features data set at `folder`; ValueError where nothing is left to learn from or to measure on.
+
+    `storage` is where the executor's workers find a copy of the corpus' files, if not in its folder. The result is the
+    same bits on every executor.
+    """
+    executor, progress, n = executor or InProcess(), progress or silent, corpus.counts["documents"]
+    if not n:
+        raise ValueError(f"{corpus.folder}: the corpus is empty")
+    pieces = CorpusPieces(corpus, split).settled()
+    pieces = pieces.at(storage) if storage else pieces
+    names = corpus.names("words") if pieces.counted else None
+    vectoriser.fit_frequencies(_frequencies(pieces, vectoriser, executor, progress), names)
     with writing(folder, "features", **manifest) as writer:
-        for piece in pieces:
-            given = piece.bags is not None
-            words = vectoriser.transform_counts(piece.bags) if given else vectoriser.transform(piece.texts)
-            for side, wanted in (("train", ~piece.held_out), ("test", piece.held_out)):
-                rows = np.flatnonzero(wanted & piece.used)
-                writer.append(side, rows_table(piece.first + rows, words[rows], piece.tags[rows]))
-            progress(total // 2 + piece.first + len(piece.used), total, {})
+        done = n
+        for rows in _in_order(executor, _weigh, pieces.parts(), vectoriser):
+            for side in ("train", "test"):
+                writer.append(side, rows_table(*rows[side]))
+            done += rows["documents"]
+            progress(done, 2 * n, {})
         writer.append("tags", names_table(corpus.names("tags")))
         (writer.folder / VECTORISER).mkdir()
         vectoriser.save(writer.folder / VECTORISER)
@@ -150,28 +87,100 @@ def tag_frequencies(features: Dataset, side: str) -> np.ndarray:
     return counts
 
 
-def _learnt(piece: Piece) -> np.ndarray:
-    return np.flatnonzero(~piece.held_out & piece.used)
+def _frequencies(
+    pieces: CorpusPieces, vectoriser: Vectoriser, executor: Executor, progress: Progress
+) -> Iterator[dict[str, np.ndarray]]:
+    """What the vocabulary is chosen by; ends in a ValueError where there is nothing to learn from or to measure on."""
+    n, sides = pieces.corpus.counts["documents"], np.zeros(4, np.int64)
+    for found in _in_order(executor, _count, pieces.parts(_LEARNING_SHARDS), vectoriser):
+        yield from found["terms"]
+        sides += found["sides"]
+        progress(int(sides[0]), 2 * n, {})
+    _require_both_sides(pieces.corpus, *sides.tolist())
 
 
-def _mask(piece: Piece) -> pa.Array:
-    return pa.array(~piece.held_out & piece.used)
+def _count(pieces: CorpusPieces, shared: dict[str, Any]) -> dict[str, Any]:
+    """Pass 1: how frequent the terms of a shard are, and how many of its documents are what."""
+    vectoriser, sides = _made.vectoriser(shared), np.zeros(4, np.int64)
+    if pieces.counted:
+        # each row group by itself: sums of real values depend on where they are cut
+        return {"terms": [_bags(vectoriser, piece, pieces, sides) for piece in pieces], "sides": sides}
+    texts = (piece.texts.filter(pa.array(_learnt(piece, sides))) for piece in pieces)
+    return {"terms": [vectoriser.count_terms(texts)], "sides": sides}
 
 
-def _watched(piece: Piece, progress: Progress, total: int) -> Any:
-    progress(piece.first + len(piece.used), total, {})
-    return piece
+def _bags(vectoriser: Vectoriser, piece: Piece, pieces: CorpusPieces, sides: np.ndarray) -> dict[str, np.ndarray]:
+    assert piece.bags is not None
+    try:
+        return vectoriser.count_bags(piece.bags, piece.bags.shape[1], _learnt(piece, sides), piece.first)
+    except ValueError as error:
+        raise ValueError(f"{pieces.where('bags.parquet')}: {error}") from error
 
 
-def _require_both_sides(corpus: Dataset, pieces: CorpusPieces) -> None:
-    n = corpus.counts["documents"]
-    if not n:
-        raise ValueError(f"{corpus.folder}: the corpus is empty")
-    found = pieces.count()
-    if not found["tagged"]:
+def _learnt(piece: Piece, sides: np.ndarray) -> np.ndarray:
+    """The documents to learn from; adds to the number of all, of either side, of those with a tag."""
+    learnt = ~piece.held_out & piece.used
+    sides += len(learnt), learnt.sum(), (piece.held_out & piece.used).sum(), piece.tagged.sum()
+    return learnt
+
+
+def _weigh(pieces: CorpusPieces, shared: dict[str, Any]) -> dict[str, Any]:
+    """Pass 2: the rows of one row group, by side."""
+    vectoriser = _made.vectoriser(shared)
+    (piece,) = pieces
+    counted = piece.bags is not None
+    words = vectoriser.transform_counts(piece.bags) if counted else vectoriser.transform(piece.texts)
+    rows: dict[str, Any] = {"documents": len(piece.used)}
+    for side, wanted in (("train", ~piece.held_out), ("test", piece.held_out)):
+        chosen = np.flatnonzero(wanted & piece.used)
+        rows[side] = piece.first + chosen, words[chosen], piece.tags[chosen]
+    return rows
+
+
+def _in_order(executor: Executor, step: Callable, shards: list[CorpusPieces], vectoriser: Vectoriser) -> Iterator[Any]:
+    """step(shard, the vectoriser as plain arrays) of every shard in turn, some of them worked on ahead."""
+    shared = executor.share(vectoriser.parts())
+    ahead: deque = deque()
+    try:
+        for shard in shards:
+            ahead.append(executor.call(step, shard, shared))
+            if len(ahead) == _AHEAD:
+                yield executor.get([ahead.popleft()])[0]
+        while ahead:
+            yield executor.get([ahead.popleft()])[0]
+    finally:
+        _made.forget(shared)
+
+
+class _Made:
+    """The vectorisers that this process last made of shared arrays: their tables serve all of its shards."""
+
+    def __init__(self, size: int) -> None:
+        self._lock = threading.Lock()
+        self._latest: deque[tuple[dict, Vectoriser]] = deque(maxlen=size)
+
+    def vectoriser(self, parts: dict[str, Any]) -> Vectoriser:
+        with self._lock:
+            for known, made in self._latest:
+                if known is parts:
+                    return made
+            self._latest.append((parts, Vectoriser.from_parts(parts)))
+            return self._latest[-1][1]
+
+    def forget(self, parts: Any) -> None:
+        with self._lock:
+            for known in [pair for pair in self._latest if pair[0] is parts]:
+                self._latest.remove(known)
+
+
+_made = _Made(2)
+
+
+def _require_both_sides(corpus: Dataset, n: int, train: int, test: int, tagged: int) -> None:
+    if not tagged:
         raise ValueError(f"{corpus.folder}: none of its {n} documents has a tag: there is nothing to learn")
     if corpus.counts["tags"] < 2:
         raise ValueError(f"{corpus.folder}: all documents share one tag: there is nothing to choose between")
-    for side, doing in (("train", "learn from"), ("test", "measure on")):
-        if not found[side]:
-            raise ValueError(f"{corpus.folder}: no document is left to {doing}, of {n} ({found['tagged']} tagged)")
+    for left, doing in ((train, "learn from"), (test, "measure on")):
+        if not left:
+            raise ValueError(f"{corpus.folder}: no document is left to {doing}, of {n} ({tagged} tagged)")

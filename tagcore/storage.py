@@ -29,6 +29,9 @@ class Storage(Protocol):
     def write(self, name: str, content: bytes) -> None:
         """in place of what the file held."""
 
+    def fill(self, name: str, content: BinaryIO) -> None:
+        """as `write`, from a stream that may be larger than memory."""
+
     def open(self, name: str) -> BinaryIO:
         """the content, to be read in any order."""
 
@@ -63,6 +66,12 @@ class Folder:
     def write(self, name: str, content: bytes) -> None:
         filling = self._filling(name)
         filling.write_bytes(content)
+        os.replace(filling, self.path / name)
+
+    def fill(self, name: str, content: BinaryIO) -> None:
+        filling = self._filling(name)
+        with open(filling, "wb") as file:
+            shutil.copyfileobj(content, file)
         os.replace(filling, self.path / name)
 
     def open(self, name: str) -> BinaryIO:

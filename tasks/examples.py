@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from prefect import task
 
 from tagcore import load_model
-from tagcore.features import CorpusPieces, Piece
+from tagcore.pieces import CorpusPieces, Piece
 from tagcore.split import Split
 from tagcore.store import Dataset
 from tasks.registry import Registry

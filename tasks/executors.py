@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tagcore.rows import Stored
 from tagcore.shards import Executor
-from tagcore.storage import Folder
+from tagcore.storage import Folder, Storage
 from tasks.cluster import Cluster, close, dashboard, open_cluster, workers
 from tasks.cluster_storage import storage_at
 from tasks.progress import Step
@@ -78,11 +78,17 @@ def interrupt() -> None:
 
 
 def within_reach(rows: Stored, cluster: Cluster, key: str) -> Stored:
-    """The rows where workers can read them: as they are, or copied once to a root that is no folder."""
+    """The rows where workers can read them."""
+    return rows.at(reachable(rows.storage, [rows.file], cluster, key))
+
+
+def reachable(storage: Storage, files: list[str], cluster: Cluster, key: str) -> Storage:
+    """Where workers can read files of the data set with this key: here, or copied once to a root that is no folder."""
     root = storage_at(cluster.root)
     if cluster.setting == "none" or isinstance(root, Folder):
-        return rows
-    copies = root.inside("features").inside(key)
-    if rows.file not in copies.names():
-        copies.write(rows.file, rows.storage.read(rows.file))
-    return rows.at(copies)
+        return storage
+    copies = root.inside("data").inside(key)
+    for file in sorted(set(files) - set(copies.names())):
+        with storage.open(file) as content:
+            copies.fill(file, content)
+    return copies

@@ -7,10 +7,12 @@ import pyarrow.compute as pc
 from prefect import task
 
 from tagcore.features import make_features
+from tagcore.pieces import CorpusPieces
 from tagcore.split import Split
 from tagcore.store import Dataset
 from tagcore.text import Vectoriser
-from tasks.cluster import Cluster
+from tasks.cluster import Cluster, watched
+from tasks.executors import executor_of, reachable
 from tasks.progress import Step
 from tasks.steps import Plan, key_of, produce, transient
 
@@ -19,7 +21,7 @@ from tasks.steps import Plan, key_of, produce, transient
 def features(
     corpus: Path, settings: dict[str, Any], split: dict[str, Any], cluster: Cluster, threads: int, store: Path
 ) -> Path:
-    """`settings` are the vectoriser's, `split` the recipe's."""
+    """`settings` are the vectoriser's, `split` the recipe's. Where the rows are made changes no bit of them."""
     kind = split["kind"]
     if kind == "auto":
         kind = "official" if _has_official_split(corpus) else "drawn"
@@ -30,7 +32,20 @@ def features(
 
     def make(folder: Path, step: Step) -> None:
         data = Dataset.open(corpus, "corpus", verify=False)
-        make_features(data, folder, Vectoriser(**settings), chosen, progress=step, **plan.manifest)
+        pieces = CorpusPieces(data, chosen)
+        storage = reachable(pieces.place, pieces.files, cluster, data.key)
+        with executor_of(cluster, threads) as executor:
+            step.begin()
+            make_features(
+                data,
+                folder,
+                Vectoriser(**settings),
+                chosen,
+                executor=executor,
+                storage=storage,
+                progress=watched(step, executor),
+                **plan.manifest,
+            )
 
     return produce(plan, "build features", make)
 

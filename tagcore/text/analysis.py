@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tagcore.kernels.tfidf import drop, relabel
+from tagcore.text.columns import buffers
 from tagcore.text.ngrams import GramTable
 from tagcore.text.stemming import Stemmer
 from tagcore.text.terms import TermTable
@@ -98,6 +99,13 @@ class Learner:
     def strings(self, ids: np.ndarray) -> pa.Array:
         return self._counted.strings(ids) if self._grams is None else self._grams.strings(ids, self._counted)
 
+    def plain(self, ids: np.ndarray) -> dict[str, np.ndarray]:
+        """The terms with these ids, as `Gathering` takes them."""
+        if self._grams is None:
+            return _spelled(self._counted.strings(ids))
+        words, indptr = self._grams.words(ids)
+        return _spelled(self._counted.strings(np.arange(len(self._counted)))) | {"grams": words, "indptr": indptr}
+
     def _label_new_words(self) -> None:
         new = np.arange(len(self._labels), len(self._words), dtype=np.int32)
         words = self._words.strings(new)
@@ -112,6 +120,7 @@ class Lookup:
 
     def __init__(self, analysis: Analysis, terms: pa.Array) -> None:
         self._analysis = analysis
+        self.strings = terms.take
         self._n_terms = len(terms)
         self._words = TermTable(len(terms))
         self._grams = None
@@ -146,6 +155,9 @@ class Lookup:
         found = self._grams.extract(Sequences(*drop(*found, _STOP)), analysis.ngram_range, grow=False)
         return Sequences(relabel(found.ids, self._columns), found.indptr)
 
+    def plain(self, ids: np.ndarray) -> dict[str, np.ndarray]:
+        return {"ids": ids}
+
     def _stemmed(self, texts: pa.Array) -> Sequences:
         """Any word may have a known stem, so the block's own words are collected and stemmed first."""
         own = TermTable()
@@ -154,6 +166,11 @@ class Lookup:
         labels = self._words.find(self._analysis.stems(words))
         labels[_are_in(words, self._analysis.stop_words)] = _STOP
         return Sequences(relabel(found.ids, labels), found.indptr)
+
+
+def _spelled(strings: pa.Array) -> dict[str, np.ndarray]:
+    data, offsets = buffers(strings)
+    return {"words": data, "offsets": offsets}
 
 
 def _are_in(words: pa.Array, stop_words: pa.Array) -> np.ndarray:

@@ -1,7 +1,5 @@
 """Bags of words that come already counted, as CSR rows."""
 
-from collections.abc import Iterable
-
 import numpy as np
 import scipy.sparse as sp
 
@@ -33,19 +31,10 @@ def clean_counts(counts: sp.spmatrix, width: int, first: int = 0, *, signed: boo
     return rows
 
 
-class BagFrequencies:
-    """In how many rows each column is not 0, and the sum of its sizes, over all blocks."""
-
-    def __init__(self, width: int, *, signed: bool = False) -> None:
-        self.n_documents = 0
-        self.signed = signed
-        self.df = np.zeros(width, np.int64)
-        self.tf = np.zeros(width)
-
-    def add_all(self, blocks: Iterable[sp.spmatrix]) -> "BagFrequencies":
-        for block in blocks:
-            rows = clean_counts(block, self.df.size, self.n_documents, signed=self.signed)
-            self.df += np.bincount(rows.indices, minlength=self.df.size)
-            self.tf += np.bincount(rows.indices, weights=np.abs(rows.data), minlength=self.df.size)
-            self.n_documents += rows.shape[0]
-        return self
+def bag_frequencies(rows: sp.csr_matrix) -> dict[str, np.ndarray]:
+    """Of clean rows: in how many each column is not 0, and the sum of its sizes, for columns that are in some."""
+    width = rows.shape[1]
+    df = np.bincount(rows.indices, minlength=width)
+    tf = np.bincount(rows.indices, weights=np.abs(rows.data), minlength=width)
+    ids = np.flatnonzero(df)
+    return {"ids": ids, "df": df[ids], "tf": tf[ids], "n_documents": np.array(rows.shape[0])}

@@ -1,5 +1,7 @@
 """Word n-grams with ids in the order of their first appearance."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -53,6 +55,26 @@ class GramTable:
             joined = pc.if_else(pa.array(left >= 0), longer, joined)
             left = np.where(left >= 0, self._prefixes[np.maximum(left, 0)], -1)
         return joined
+
+    def words(self, grams: np.ndarray) -> Sequences:
+        """The words of the grams with these ids."""
+        lengths = np.ones(len(grams), np.int64)
+        for _, longer in self._prefixes_of(grams):
+            lengths[longer] += 1
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        ids = np.empty(indptr[-1], np.int32)
+        ids[indptr[1:] - 1] = self._lasts[grams]
+        for back, (prefixes, longer) in enumerate(self._prefixes_of(grams), 2):
+            ids[indptr[longer + 1] - back] = self._lasts[prefixes]
+        return Sequences(ids, indptr)
+
+    def _prefixes_of(self, grams: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """One word shorter each time: prefixes, and the places of the grams that have them."""
+        places = np.arange(len(grams))
+        while len(grams := self._prefixes[grams]):
+            longer = grams >= 0
+            grams, places = grams[longer], places[longer]
+            yield grams, places
 
     @property
     def _arrays(self) -> tuple[np.ndarray, ...]:

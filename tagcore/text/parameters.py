@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 
 from tagcore.text.analysis import Analysis, python_analysis, word_analysis
-from tagcore.text.stemming import LANGUAGES, Stemmer
+from tagcore.text.stemming import LANGUAGES, Stemmer, stemmer_of
 from tagcore.text.tokens import TOKEN_PATTERN
 from tagcore.text.weighting import NORMS
 
@@ -95,7 +95,7 @@ def check_parameters(params: dict[str, Any]) -> None:
 
 def build_analysis(params: dict[str, Any]) -> Analysis:
     """The analysis of checked parameters: by the kernel if it can, by Python otherwise."""
-    stemmer = Stemmer(params["stem"]) if params["stem"] is not None else None
+    stemmer = stemmer_of(params["stem"]) if params["stem"] is not None else None
     if _python_reasons(params):
         return python_analysis(_python_analyser(params, stemmer))
     shortest, longest = params["ngram_range"]

@@ -1,7 +1,7 @@
 """Snowball stems, each distinct word once."""
 
 import threading
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import snowballstemmer
 
@@ -20,3 +20,9 @@ class Stemmer:
     def __call__(self, words: list[str]) -> list[str]:
         with self._lock:
             return [self._stem(word) for word in words]
+
+
+@cache
+def stemmer_of(language: str) -> Stemmer:
+    """The one that this process has, with the words that it remembers."""
+    return Stemmer(language)

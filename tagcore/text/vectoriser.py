@@ -1,6 +1,7 @@
 """Texts, or bags of words already counted, to tf-idf rows: scikit-learn's TfidfVectorizer for large corpora."""
 
-from collections.abc import Iterable, Mapping
+import threading
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,16 @@ from sklearn.utils import Tags
 
 from tagcore.kernels.tfidf import relabel
 from tagcore.text.analysis import Learner, Lookup
-from tagcore.text.bags import BagFrequencies, clean_counts
-from tagcore.text.columns import Texts, text_blocks
+from tagcore.text.bags import bag_frequencies, clean_counts
+from tagcore.text.columns import Texts, buffers, from_buffers, text_blocks
+from tagcore.text.frequencies import Arrays, Gathering, TermCounts, TextFrequencies
 from tagcore.text.parameters import build_analysis, check_parameters, warn_if_python
 from tagcore.text.saving import Fitted, read, write
 from tagcore.text.tokens import TOKEN_PATTERN, Sequences
-from tagcore.text.vocabulary import Frequencies, Limits, given_terms, sorted_terms, unique_strings
+from tagcore.text.vocabulary import Limits, given_terms, sorted_terms, unique_strings
 from tagcore.text.weighting import Weighting, inverse_document_frequency
+
+_making = threading.Lock()  # of tables, which threads share
 
 
 class Vectoriser(BaseEstimator):
@@ -107,18 +111,37 @@ class Vectoriser(BaseEstimator):
 
         Values below 0, as measured ones may be, need `use_idf`, `sublinear_tf` and `binary` to be off.
         """
-        check_parameters(self.get_params())
-        if self.vocabulary is not None:
-            raise ValueError("fit_counts takes its terms from `names`: expected vocabulary=None")
-        terms = unique_strings(names, "two columns have one name")
-        seen = BagFrequencies(len(terms), signed=self._signed()).add_all(blocks)
-        limits = Limits(self.min_df, self.max_df, self.max_features)
-        columns = limits.within(seen.df, seen.n_documents)
-        tf = (seen.df if self.binary else seen.tf)[columns]
-        columns = columns[limits.most_frequent(tf.astype(self.dtype))]
-        df, n = seen.df[columns], seen.n_documents
-        kept = terms.take(pa.array(columns))
-        self._settle(Fitted(kept, df, self._idf(df, n), n, columns, len(terms)))
+        return self.fit_frequencies(self._count_blocks(blocks, names := list(names)), names)
+
+    def count_terms(self, blocks: Iterable[Texts]) -> Arrays:
+        """What `fit_frequencies` needs to know of some of the texts: their terms and how frequent these are."""
+        seen, source = self._count(array for block in blocks for array in text_blocks(block))
+        ids = np.flatnonzero(seen.df)
+        counts = {"df": seen.df[ids], "tf": seen.tf[ids], "n_documents": np.array(seen.n_documents)}
+        return source.plain(ids) | counts
+
+    def count_bags(self, counts: sp.csr_matrix, width: int, rows: Any = slice(None), first: int = 0) -> Arrays:
+        """The same of some `rows` of counts; all are checked, and `first` is the number of the first for messages."""
+        return bag_frequencies(clean_counts(counts, width, first, signed=self._signed())[rows])
+
+    def fit_frequencies(self, found: Iterable[Arrays], names: Iterable[str] | None = None) -> "Vectoriser":
+        """As `fit_blocks`, or `fit_counts` where `names` are given, from what was counted in parts of the documents.
+
+        Parts may be counted anywhere, by a vectoriser with the same parameters. Counted texts may come in any order;
+        real values are summed in the order given.
+        """
+        params = self.get_params()
+        check_parameters(params)
+        if names is not None and self.vocabulary is not None:
+            raise ValueError("counts take their terms from `names`: expected vocabulary=None")
+        if names is None:
+            warn_if_python(params)
+            seen = Gathering(self._given(), np.int64)
+        else:
+            seen = Gathering(unique_strings(names, "two columns have one name"), np.float64)
+        for part in found:
+            seen.add(part)
+        self._choose(seen.counts, columns=names is not None)
         return self
 
     def transform_counts(self, counts: sp.csr_matrix) -> sp.csr_matrix:
@@ -162,39 +185,78 @@ class Vectoriser(BaseEstimator):
         loaded._settle(fitted)
         return loaded
 
+    def parts(self) -> dict[str, Any]:
+        """Plain data and arrays of which `from_parts` makes this vectoriser again, fitted or not, in any process."""
+        params = self.get_params() | {"vocabulary": None}
+        fitted = None
+        terms = self._given()
+        if self.__sklearn_is_fitted__():
+            terms = self._terms
+            fitted = (self.df_, self.idf_, self.n_documents_, self.columns_, self.n_features_in_)
+        strings = None if terms is None else buffers(terms)
+        return {"params": params, "given": self.vocabulary is not None, "terms": strings, "fitted": fitted}
+
+    @classmethod
+    def from_parts(cls, parts: dict[str, Any]) -> "Vectoriser":
+        terms: Any = None if parts["terms"] is None else from_buffers(*parts["terms"])
+        made = cls(**parts["params"] | {"vocabulary": terms.to_pylist() if parts["given"] else None})
+        if parts["fitted"] is not None:
+            made._settle(Fitted(terms, *parts["fitted"]))
+        return made
+
     def _learn(self, blocks: Iterable[pa.Array], keep: list[Sequences] | None = None) -> np.ndarray:
         """Fits; returns the column of every id that `keep` may hold."""
         params = self.get_params()
         check_parameters(params)
         warn_if_python(params)
-        analysis = build_analysis(params)
-        given = None if self.vocabulary is None else given_terms(self.vocabulary)
-        source: Learner | Lookup = Learner(analysis) if given is None else Lookup(analysis, given)
-        seen = Frequencies()
-        for block in blocks:
-            found = source.ids(block)
-            seen.add(found, len(source))
-            if keep is not None:
-                keep.append(found)
-        if isinstance(source, Learner):
-            ids, terms = self._select(seen, source)
-        elif not seen.n_documents:
-            raise ValueError("no documents to learn the frequencies of the vocabulary from")
-        else:
-            ids, terms = np.arange(len(source)), given
-        df, n = seen.df[ids], seen.n_documents
-        self._settle(Fitted(terms, df, self._idf(df, n), n, np.arange(ids.size), ids.size))
-        columns = np.full(len(source), -1, np.int32)
+        seen, _ = self._count(blocks, keep)
+        ids = self._choose(seen)
+        columns = np.full(seen.df.size, -1, np.int32)
         columns[ids] = np.arange(ids.size, dtype=np.int32)
         return columns
 
-    def _select(self, seen: Frequencies, source: Learner) -> tuple[np.ndarray, pa.Array]:
-        limits = Limits(self.min_df, self.max_df, self.max_features)
-        ids, terms = sorted_terms(limits.within(seen.df, seen.n_documents), source.strings)
-        tf = (seen.df if self.binary else seen.tf)[ids]
-        # in the type that scikit-learn sums, for its order of ties depends on it
-        best = limits.most_frequent(tf.astype(self.dtype))
-        return ids[best], terms.take(pa.array(best))
+    def _count(
+        self, blocks: Iterable[pa.Array], keep: list[Sequences] | None = None
+    ) -> tuple[TermCounts, Learner | Lookup]:
+        analysis, given = build_analysis(self.get_params()), self._given()
+        source = Learner(analysis) if given is None else Lookup(analysis, given)
+        seen = TextFrequencies()
+        for block in blocks:
+            found = source.ids(block)
+            seen.add_texts(found, len(source))
+            if keep is not None:
+                keep.append(found)
+        return TermCounts(seen.n_documents, seen.df, seen.tf, source.strings), source
+
+    def _count_blocks(self, blocks: Iterable[sp.csr_matrix], names: list[str]) -> Iterator[Arrays]:
+        first = 0
+        for block in blocks:
+            found = self.count_bags(block, len(names), first=first)
+            first += int(found["n_documents"])
+            yield found
+
+    def _choose(self, seen: TermCounts, *, columns: bool = False) -> np.ndarray:
+        """Settles on terms, which keep the order of their ids where these are `columns` of counts; returns the ids."""
+        if self.vocabulary is None:
+            limits = Limits(self.min_df, self.max_df, self.max_features)
+            ids = limits.within(seen.df, seen.n_documents)
+            ids, terms = (ids, seen.strings(ids)) if columns else sorted_terms(ids, seen.strings)
+            tf = (seen.df if self.binary else seen.tf)[ids]
+            # in the type that scikit-learn sums, for its order of ties depends on it
+            best = limits.most_frequent(tf.astype(self.dtype))
+            ids, terms = ids[best], terms.take(pa.array(best))
+        elif not seen.n_documents:
+            raise ValueError("no documents to learn the frequencies of the vocabulary from")
+        else:
+            ids = np.arange(seen.df.size)
+            terms = seen.strings(ids)
+        df, n = seen.df[ids], seen.n_documents
+        inputs = (ids, seen.df.size) if columns else (np.arange(ids.size), ids.size)
+        self._settle(Fitted(terms, df, self._idf(df, n), n, *inputs))
+        return ids
+
+    def _given(self) -> pa.Array | None:
+        return None if self.vocabulary is None else given_terms(self.vocabulary)
 
     def _settle(self, fitted: Fitted) -> None:
         self.df_ = fitted.df
@@ -216,9 +278,10 @@ class Vectoriser(BaseEstimator):
 
     def _lookup(self) -> Lookup:
         self._check_fitted()
-        if self._found is None:
-            self._found = Lookup(build_analysis(self.get_params()), self._terms)
-        return self._found
+        with _making:
+            if self._found is None:
+                self._found = Lookup(build_analysis(self.get_params()), self._terms)
+            return self._found
 
     def _rows(self, found: Iterable[Sequences]) -> sp.csr_matrix:
         weighting = self._weighting()

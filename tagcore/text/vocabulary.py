@@ -1,4 +1,4 @@
-"""Which terms make the vocabulary: document frequencies, their limits, the most frequent ones."""
+"""Which terms make the vocabulary: limits of document frequencies, the most frequent ones, given ones."""
 
 from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral
@@ -6,37 +6,6 @@ from numbers import Integral
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-
-from tagcore.kernels import tfidf as kernel
-from tagcore.text.tokens import Sequences
-
-
-class Frequencies:
-    """How many texts hold each term, and how often, over all blocks so far; nothing is kept per text."""
-
-    def __init__(self) -> None:
-        self.n_documents = 0
-        self._df = self._tf = self._seen = np.empty(0, np.int64)
-        self._n_terms = 0
-
-    def add(self, found: Sequences, n_terms: int) -> None:
-        """One block; `n_terms` are known by now."""
-        if n_terms > self._df.size:
-            room = np.zeros(max(n_terms, 2 * self._df.size) - self._df.size, np.int64)
-            self._df = np.concatenate([self._df, room])
-            self._tf = np.concatenate([self._tf, room])
-            self._seen = np.concatenate([self._seen, room - 1])
-        self._n_terms = n_terms
-        kernel.tally(*found, self.n_documents, self._df, self._tf, self._seen)
-        self.n_documents += found.indptr.size - 1
-
-    @property
-    def df(self) -> np.ndarray:
-        return self._df[: self._n_terms]
-
-    @property
-    def tf(self) -> np.ndarray:
-        return self._tf[: self._n_terms]
 
 
 class Limits:

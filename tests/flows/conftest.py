@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
+from moto.server import ThreadedMotoServer
 
 
 @dataclass(frozen=True)
@@ -52,3 +54,25 @@ def tagflow_at() -> Iterator[Callable[[Path], Tagflow]]:
 @pytest.fixture(scope="session")
 def tagflow(tagflow_at, tmp_path_factory) -> Tagflow:
     return tagflow_at(tmp_path_factory.mktemp("state") / "home")
+
+
+@pytest.fixture(scope="session")
+def s3():
+    """The environment of an S3 server on loopback with the bucket `runs`, which is set, too. One for all tests: fsspec
+    remembers the endpoint that it was first asked for."""
+    server = ThreadedMotoServer("127.0.0.1", 0)
+    server.start()
+    host, port = server.get_host_and_port()
+    env = {
+        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
+        "AWS_ACCESS_KEY_ID": "none",
+        "AWS_SECRET_ACCESS_KEY": "none",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in env.items():
+            patch.setenv(name, value)
+        boto3.client("s3").create_bucket(Bucket="runs")
+        yield env
+    server.stop()

@@ -2,10 +2,8 @@
 
 from pathlib import Path
 
-import boto3
 import numpy as np
 import pytest
-from moto.server import ThreadedMotoServer
 
 from tagcore.rows import Stored, shards_of
 from tagcore.shards import InProcess
@@ -20,27 +18,6 @@ from tasks.settings import load_settings
 from tests.flows.cluster_processes import DaskProcesses
 from tests.flows.cluster_toys import learn
 from tests.unit.test_rows import damage, features, matrices, stored_features
-
-
-@pytest.fixture(scope="module")
-def s3():
-    """The endpoint of an S3 server on loopback with the bucket `runs`; its address and keys are in the environment."""
-    server = ThreadedMotoServer("127.0.0.1", 0)
-    server.start()
-    host, port = server.get_host_and_port()
-    env = {
-        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
-        "AWS_ACCESS_KEY_ID": "none",
-        "AWS_SECRET_ACCESS_KEY": "none",
-        "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_EC2_METADATA_DISABLED": "true",
-    }
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in env.items():
-            patch.setenv(name, value)
-        boto3.client("s3").create_bucket(Bucket="runs")
-        yield env
-    server.stop()
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +42,10 @@ def test_a_bucket_keeps_files_as_a_folder_does(bucket, tmp_path):
         storage.inside("part").write_arrays("a", arrays)
         assert storage.names() == ["b", "part"]
         assert storage.read("b") == storage.open("b").read() == b"new"
+        with storage.open("b") as content:
+            storage.inside("copy").fill("b", content)
+        assert storage.inside("copy").read("b") == b"new"
+        storage.remove("copy")
         for name, found in storage.inside("part").read_arrays("a").items():
             np.testing.assert_array_equal(found, arrays[name], strict=True)
             assert found.flags.f_contiguous == arrays[name].flags.f_contiguous

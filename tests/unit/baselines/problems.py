@@ -9,7 +9,7 @@ from hypothesis.extra import numpy as hnp
 
 from tagcore.base import TagModel
 from tagcore.corpus import DocumentSource, tag_matrix
-from tagcore.features import document_texts
+from tagcore.pieces import document_texts
 from tagcore.readers import open_source
 from tagcore.text import Vectoriser
 

@@ -4,8 +4,7 @@ A sample of the weights labels every row; A, B and Gm count where it agrees with
 integers, so that partitions of the rows add up exactly, in whatever order they are visited.
 """
 
-from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,12 +20,12 @@ from tagcore.kernels.expected_f import (
     mark_stored,
     mark_streaming,
 )
-from tagcore.labelling import ScoreBlocks, best_rows, checked_blocks, checked_rates
+from tagcore.labelling import best_rows, checked_rates
 from tagcore.posterior import Posterior
-from tagcore.shards import Arrays, Executor, InProcess, freeze
+from tagcore.scores import Part, Parts, ScoreBlocks
+from tagcore.shards import Arrays, freeze
 
 _STORED_BYTES = 2**28  # the sample of LANES classes may take this much; where it would not, draw again for every row
-_IN_FLIGHT = 4
 _SPREAD = 8.0  # the quantile grid runs from 1/8 to 8 times the training rate
 
 
@@ -59,9 +58,8 @@ class ExpectedF:
 
 
 def expected_f(
-    X: sp.csr_matrix,
-    posterior: Posterior,
-    score_blocks: ScoreBlocks,
+    parts: Parts,
+    drawn_from: Callable[[Part], tuple[sp.csr_matrix, Posterior]],
     *,
     samples: int = 5,
     thresholds: int | np.ndarray = 20,
@@ -69,55 +67,28 @@ def expected_f(
     rates: np.ndarray | None = None,
     seed: int = 0,
     order: str = "auto",
-    cells: int = 2**25,
-    executor: Executor | None = None,
 ) -> ExpectedF:
-    """Counts `samples` draws of the posterior against thresholds on the scores of the same rows.
+    """Counts `samples` draws of a posterior against thresholds on the scores of the same rows.
 
-    `score_blocks` gives z = Φ⁻¹(p). The grid is `uniform` in p, or `quantile`: geometric in the number labelled, from
-    1/8 to 8 times the training `rates`; or `thresholds` are given, (C, G), so that partitions of the rows share them.
-    `order` "stored" keeps the weights of one sample for 64 classes at a time, "streaming" draws them again for every
-    row; both give the same integers, and "auto" stores what fits 256 MB. About `cells` rows × classes are worked on
-    together; no result depends on it.
+    Scores are z = Φ⁻¹(p); `drawn_from`, a function of a module, gives the rows of a part as the posterior weighs them,
+    and the posterior. The grid is `uniform` in p, or `quantile`: geometric in the number labelled, from 1/8 to 8 times
+    the training `rates`; or `thresholds` are given, (C, G). `order` "stored" keeps the weights of one sample for 64
+    classes at a time, "streaming" draws them again for every row; both give the same integers, and "auto" stores what
+    fits 256 MB.
     """
     if samples < 1:
         raise ValueError(f"samples must be at least 1, got {samples!r}")
     if order not in ("auto", "stored", "streaming"):
         raise ValueError(f'order must be "auto", "stored" or "streaming", got {order!r}')
-    words, classes = posterior.mean.shape
-    X = sp.csr_matrix(X)
-    if X.shape[1] != words:
-        raise ValueError(f"X has {X.shape[1]} words, the posterior {words}")
-    if not np.isfinite(X.data).all():
-        row = np.searchsorted(X.indptr, np.flatnonzero(~np.isfinite(X.data))[0], side="right") - 1
-        raise ValueError(f"row {row} of X holds a value that is not finite")
-    limits = _limits(thresholds, grid, score_blocks, rates, X.shape[0], classes, executor)
-    executor = executor or InProcess()
-    shared = executor.share(posterior.arrays() | {"biases": sampled_biases(posterior, samples, seed)})
-    both = np.zeros((classes, samples, limits.shape[1] + 1), np.int64)
-    labelled = np.zeros((classes, limits.shape[1] + 1), np.int64)
-    calls: deque = deque()
-
-    def collect(left: int) -> None:
-        while len(calls) > left:
-            (counts,) = executor.get([calls.popleft()])
-            both[...] += counts["both"]
-            labelled[...] += counts["labelled"]
-
-    for rows, below in _shards(score_blocks, limits, X.shape[0], cells):
-        part = X[rows]
-        csr = freeze({"data": part.data, "indices": part.indices, "indptr": part.indptr})
-        calls.append(executor.call(count_rows, order, seed, limits.shape[1], csr, freeze(below), shared))
-        collect(_IN_FLIGHT)
-    collect(0)
+    limits = _limits(thresholds, grid, parts, rates)
+    counts = parts.sum(count_part, drawn_from=drawn_from, samples=samples, seed=seed, order=order, limits=limits)
+    both, labelled = counts["both"], counts["labelled"]
     # rows above threshold g are those above more than g thresholds: sums from the end of the histogram
     above = both[:, :, ::-1].cumsum(axis=2)[:, :, ::-1]
     return ExpectedF(limits, above[:, :, 1:], above[:, :, 0], labelled[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:])
 
 
-def quantile_thresholds(
-    score_blocks: ScoreBlocks, rates: np.ndarray, n_rows: int, count: int = 20, *, executor: Executor | None = None
-) -> np.ndarray:
+def quantile_thresholds(scores: ScoreBlocks | Parts, rates: np.ndarray, n_rows: int, count: int = 20) -> np.ndarray:
     """(C, count) thresholds on the scores, ascending: geometric in the number labelled, from 8 to 1/8 of its rate.
 
     At least one row is labelled, unless a class has rate 0: its thresholds are +inf.
@@ -127,10 +98,11 @@ def quantile_thresholds(
         raise ValueError(f"the quantile grid needs at least 2 thresholds, got {count!r}")
     shares = rates[:, None] * np.geomspace(_SPREAD, 1 / _SPREAD, count)
     counts = np.where(rates[:, None] > 0, np.clip(np.rint(shares * n_rows), 1, n_rows), 0).astype(np.int64)
-    best = best_rows(score_blocks, counts[:, 0], n_rows, executor=executor)
+    best = best_rows(scores, counts[:, 0], n_rows)
+    starts = np.cumsum(best.sizes) - best.sizes
     limits = np.full(counts.shape, np.inf)
     given = counts > 0
-    limits[given] = np.nextafter(best.scores[(best.starts[:-1, None] + counts - 1)[given]], -np.inf)
+    limits[given] = np.nextafter(best.scores[(starts[:, None] + counts - 1)[given]], -np.inf)
     return limits
 
 
@@ -142,19 +114,26 @@ def sampled_biases(posterior: Posterior, samples: int, seed: int) -> np.ndarray:
     return np.ascontiguousarray(drawn[:, posterior.bias_of])
 
 
-def count_rows(order: str, seed: int, n_thresholds: int, csr: Arrays, below: np.ndarray, posterior: Arrays) -> Arrays:
+def count_part(part: Part, *, drawn_from: Callable, samples: int, seed: int, order: str, limits: np.ndarray) -> Arrays:
     """Histograms of how many thresholds rows are above: of all rows, and of those that each sample gives the class."""
-    mean, variance, biases = posterior["mean"], posterior["variance"], posterior["biases"]
-    data, indices, indptr = csr["data"], csr["indices"], csr["indptr"]
-    n, classes = below.shape
+    X, posterior = drawn_from(part)
+    _require_rows(X, posterior, part.first)
+    n, classes = part.truth.shape
+    below = np.empty((n, classes), np.min_scalar_type(limits.shape[1]))
+    for first, scores in part.blocks():
+        count_below(scores, limits, below[first : first + len(scores)])
+    arrays, biases = freeze((posterior.arrays(), sampled_biases(posterior, samples, seed)))
+    mean, variance = arrays["mean"], arrays["variance"]
+    data, indices, indptr = freeze((X.data, X.indices, X.indptr))
     used = np.zeros(mean.shape[0], bool)
     used[indices] = True
     words = np.flatnonzero(used)
     stored = order == "stored" or (order == "auto" and 8 * LANES * words.size <= _STORED_BYTES)
     places = (np.cumsum(used) - 1)[indices] if stored else indices
-    histograms = np.zeros((len(biases), classes, n_thresholds + 1), np.int64)
-    labelled = np.zeros((classes, n_thresholds + 1), np.int64)
+    histograms = np.zeros((samples, classes, limits.shape[1] + 1), np.int64)
+    labelled = np.zeros((classes, limits.shape[1] + 1), np.int64)
     positive = np.ones((n, classes), bool)
+    below = freeze(below)
     add_counts(below, positive, labelled)
     for sample, bias in enumerate(biases):
         for first in range(0, classes, LANES):
@@ -165,21 +144,23 @@ def count_rows(order: str, seed: int, n_thresholds: int, csr: Arrays, below: np.
                 mark_stored(data, places, indptr, weights, bias, first, positive)
             else:
                 mark_streaming(data, indices, indptr, mean, variance, width, first, seed, sample, bias, positive)
-        follow_parents(posterior["children"], posterior["parents"], positive)
+        follow_parents(arrays["children"], arrays["parents"], positive)
         add_counts(below, positive, histograms[sample])
-    return freeze({"both": histograms.transpose(1, 0, 2), "labelled": labelled})
+    return {"both": histograms.transpose(1, 0, 2), "labelled": labelled}
 
 
-def _limits(
-    thresholds: int | np.ndarray,
-    grid: str,
-    score_blocks: ScoreBlocks,
-    rates: np.ndarray | None,
-    n_rows: int,
-    classes: int,
-    executor: Executor | None,
-) -> np.ndarray:
+def _require_rows(X: sp.csr_matrix, posterior: Posterior, first: int) -> None:
+    words = posterior.mean.shape[0]
+    if X.shape[1] != words:
+        raise ValueError(f"X has {X.shape[1]} words, the posterior {words}")
+    if not np.isfinite(X.data).all():
+        row = np.searchsorted(X.indptr, np.flatnonzero(~np.isfinite(X.data))[0], side="right") - 1
+        raise ValueError(f"row {first + row} of X holds a value that is not finite")
+
+
+def _limits(thresholds: int | np.ndarray, grid: str, parts: Parts, rates: np.ndarray | None) -> np.ndarray:
     """Thresholds on the scores, (C, G), ascending."""
+    n_rows, classes = parts.shape
     if isinstance(thresholds, np.ndarray):
         limits = np.ascontiguousarray(thresholds, np.float64)
         fits = limits.ndim == 2 and len(limits) == classes and limits.size and not np.isnan(limits).any()
@@ -194,21 +175,4 @@ def _limits(
         raise ValueError(f'grid must be "uniform" or "quantile", got {grid!r}')
     if rates is None or np.shape(rates) != (classes,):
         raise ValueError(f"the quantile grid needs the training rates of {classes} classes, got {rates!r}")
-    return freeze(quantile_thresholds(score_blocks, rates, n_rows, thresholds, executor=executor))
-
-
-def _shards(
-    score_blocks: ScoreBlocks, limits: np.ndarray, n_rows: int, cells: int
-) -> Iterator[tuple[slice, np.ndarray]]:
-    """(rows, how many thresholds each score is above): whole blocks of scores, joined up to about `cells`."""
-    classes, count = limits.shape
-    joined: list[np.ndarray] = []
-    first = rows = 0
-    for start, scores in checked_blocks(score_blocks, classes, n_rows):
-        below = np.empty(scores.shape, np.min_scalar_type(count))
-        count_below(scores, limits, below)
-        joined.append(below)
-        rows += len(below)
-        if rows * classes >= cells or start + len(below) == n_rows:
-            yield slice(first, first + rows), np.concatenate(joined)
-            joined, first, rows = [], first + rows, 0
+    return freeze(quantile_thresholds(parts, rates, n_rows, thresholds))

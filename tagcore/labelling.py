@@ -1,50 +1,42 @@
 """From scores to labels: the top k, thresholds, class-mass normalisation.
 
-Scores come as blocks of rows and are walked once; n × L is never formed.
+Scores come as blocks of rows, or in parts that may be anywhere, and are walked once; n × L is never formed.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
 from tagcore.kernels.metrics import keep_best_rows
-from tagcore.shards import Arrays, Executor, InProcess, freeze
-
-ScoreBlocks = Callable[[], Iterable[tuple[slice, np.ndarray]]]  # each call walks the same scores from the first row
-Partitions = ScoreBlocks | Sequence[ScoreBlocks]  # all rows, or some after the other; each counts its own from 0
+from tagcore.scores import Part, Parts, ScoreBlocks, Whole, checked_blocks, unknown_truth
+from tagcore.shards import freeze
 
 
-class BestRows(NamedTuple):
-    """Rows of every label, best first, ties to the lower row: those of label c from starts[c] to starts[c + 1]."""
+@dataclass(frozen=True, eq=False)
+class BestRows:
+    """The best counts[c] rows of every label c, or all where there are fewer: label after label, best first, ties to
+    the lower row. `+` gives the best of both.
+    """
 
-    starts: np.ndarray
+    counts: np.ndarray
+    sizes: np.ndarray
     scores: np.ndarray
     rows: np.ndarray
 
+    @property
+    def labels(self) -> np.ndarray:
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
-def checked_blocks(
-    score_blocks: ScoreBlocks, n_labels: int, n_rows: int | None = None
-) -> Iterator[tuple[int, np.ndarray]]:
-    """(first row, scores) of every block: one after the other, L columns, finite."""
-    row = 0
-    for rows, block in score_blocks():
-        scores = np.ascontiguousarray(block, np.float64)
-        if (rows.start or 0) != row:
-            raise ValueError(f"a block of scores starts at row {rows.start}, expected row {row}")
-        if scores.ndim != 2 or scores.shape[1] != n_labels:
-            raise ValueError(f"scores from row {row} have shape {scores.shape}, expected {n_labels} columns")
-        if n_rows is not None and row + len(scores) > n_rows:
-            raise ValueError(f"the blocks hold scores of {row + len(scores)} rows or more, expected {n_rows}")
-        finite = np.isfinite(scores)
-        if not finite.all():
-            i, label = np.argwhere(~finite)[0]
-            raise ValueError(f"the score of row {row + i}, label {label} is {scores[i, label]}, expected a number")
-        yield row, freeze(scores)
-        row += len(scores)
-    if n_rows is not None and row != n_rows:
-        raise ValueError(f"the blocks hold scores of {row} rows, expected {n_rows}")
+    def __add__(self, other: "BestRows") -> "BestRows":
+        labels, scores, rows = (
+            np.concatenate([getattr(best, name) for best in (self, other)]) for name in ("labels", "scores", "rows")
+        )
+        order = np.lexsort((rows, -scores, labels))
+        offered = np.bincount(labels, minlength=len(self.counts))
+        place = np.arange(order.size) - np.repeat(np.cumsum(offered) - offered, offered)
+        best = order[place < np.repeat(self.counts, offered)]
+        return BestRows(self.counts, np.minimum(offered, self.counts), scores[best], rows[best])
 
 
 def top_k_labels(top: np.ndarray, n_labels: int) -> sp.csr_matrix:
@@ -71,66 +63,45 @@ def threshold_labels(score_blocks: ScoreBlocks, thresholds: np.ndarray) -> sp.cs
     return _labels(np.concatenate(labels), np.cumsum(np.concatenate(counts)), len(thresholds))
 
 
-def class_mass_labels(
-    score_blocks: Partitions, rates: np.ndarray, n_rows: int, *, executor: Executor | None = None
-) -> sp.csr_matrix:
+def class_mass_labels(scores: ScoreBlocks | Parts, rates: np.ndarray, n_rows: int) -> sp.csr_matrix:
     """Class-mass normalisation: label c goes to its round(rate_c · n) best rows, ties to the lower row."""
-    starts, _, rows = best_rows(score_blocks, _mass(rates, n_rows), n_rows, executor=executor)
-    labels = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    order = np.lexsort((labels, rows))
-    indptr = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=n_rows))))
-    return _labels(labels[order], indptr, len(starts) - 1)
+    best = best_rows(scores, _mass(rates, n_rows), n_rows)
+    order = np.lexsort((best.labels, best.rows))
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(best.rows, minlength=n_rows))))
+    return _labels(best.labels[order], indptr, len(best.counts))
 
 
-def class_mass_thresholds(
-    score_blocks: Partitions, rates: np.ndarray, n_rows: int, *, executor: Executor | None = None
-) -> np.ndarray:
+def class_mass_thresholds(scores: ScoreBlocks | Parts, rates: np.ndarray, n_rows: int) -> np.ndarray:
     """The thresholds behind class-mass normalisation, for `threshold_labels` on later rows.
 
     Scores that tie with the last labelled row are all above the threshold. A label of no rows has +inf.
     """
-    starts, scores, _ = best_rows(score_blocks, _mass(rates, n_rows), n_rows, executor=executor)
-    thresholds = np.full(len(starts) - 1, np.inf)
-    given = np.diff(starts) > 0
-    thresholds[given] = np.nextafter(scores[starts[1:][given] - 1], -np.inf)
+    best = best_rows(scores, _mass(rates, n_rows), n_rows)
+    thresholds = np.full(len(best.counts), np.inf)
+    given = best.sizes > 0
+    thresholds[given] = np.nextafter(best.scores[np.cumsum(best.sizes)[given] - 1], -np.inf)
     return thresholds
 
 
-def best_rows(
-    score_blocks: Partitions, counts: np.ndarray, n_rows: int, *, executor: Executor | None = None
-) -> BestRows:
-    """The best counts[c] of all n rows for every label c, exact however the rows are cut into partitions.
+def best_rows(scores: ScoreBlocks | Parts, counts: np.ndarray, n_rows: int) -> BestRows:
+    """The best counts[c] of all n rows for every label c, exact in whatever parts the scores are.
 
-    Partitions may run on the executor: each keeps as many rows as could be the best of all, 16 bytes apiece.
+    Parts keep what could be among the best of all, and are joined two by two: no one holds more than the result.
     """
-    executor = executor or InProcess()
-    partitions = [score_blocks] if callable(score_blocks) else list(score_blocks)
-    if not partitions:
-        raise ValueError("there are no partitions of the scores")
-    kept = executor.get([executor.call(keep_best, partition, freeze(counts)) for partition in partitions])
-    firsts = np.cumsum([0, *(int(part["n_rows"]) for part in kept)])
-    if firsts[-1] != n_rows:
-        raise ValueError(f"the blocks hold scores of {firsts[-1]} rows, expected {n_rows}")
-    labels = np.concatenate([np.repeat(np.arange(len(counts)), part["sizes"]) for part in kept])
-    scores = np.concatenate([part["scores"] for part in kept])
-    rows = np.concatenate([part["rows"] + first for part, first in zip(kept, firsts[:-1], strict=True)])
-    order = np.lexsort((rows, -scores, labels))
-    offered = np.concatenate(([0], np.cumsum(np.bincount(labels, minlength=len(counts)))))
-    place = np.arange(order.size) - offered[labels[order]]
-    best = order[place < counts[labels[order]]]
-    return BestRows(np.concatenate(([0], np.cumsum(counts))), scores[best], rows[best])
+    parts = Whole(scores, unknown_truth(n_rows, len(counts))) if callable(scores) else scores
+    return parts.sum(keep_best, counts=np.asarray(counts, np.int64))["best"]
 
 
-def keep_best(score_blocks: ScoreBlocks, counts: np.ndarray) -> Arrays:
-    """The best counts[c] rows of one partition for every label c, or all where it has fewer, label after label."""
-    starts = freeze(np.concatenate(([0], np.cumsum(counts))))
-    sizes, n_rows = np.zeros(len(counts), np.int64), 0
+def keep_best(part: Part, *, counts: np.ndarray) -> dict[str, BestRows]:
+    """The best rows of one part."""
+    room = np.minimum(counts, part.truth.shape[0])
+    starts = freeze(np.concatenate(([0], np.cumsum(room))))
+    sizes = np.zeros(len(counts), np.int64)
     scores, rows = np.empty(starts[-1]), np.empty(starts[-1], np.int64)
-    for first, block in checked_blocks(score_blocks, len(counts)):
-        keep_best_rows(block, first, starts, sizes, scores, rows)
-        n_rows = first + len(block)
-    filled = np.arange(starts[-1]) - np.repeat(starts[:-1], counts) < np.repeat(sizes, counts)
-    return {"sizes": sizes, "scores": scores[filled], "rows": rows[filled], "n_rows": np.array(n_rows)}
+    for first, block in part.blocks():
+        keep_best_rows(block, part.first + first, starts, sizes, scores, rows)
+    order = np.lexsort((rows, -scores, np.repeat(np.arange(len(room)), room)))
+    return {"best": BestRows(counts, sizes, scores[order], rows[order])}
 
 
 def checked_rates(rates: np.ndarray) -> np.ndarray:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -95,8 +95,8 @@ class Tagger:
         """Scores as probabilities of being right: the calibrator's, or the model's own without one."""
         return self.calibrator(scores) if self.calibrator else self.model.proba(scores)
 
-    def expected_f(self, rows: sp.csr_matrix) -> ExpectedF | None:
-        """The model's `ExpectedF` on these rows; None where it has no uncertainty to sample from."""
+    def expected_f(self, rows: Any) -> ExpectedF | None:
+        """The model's `ExpectedF` on rows or their `Spread`; None where it has no uncertainty to sample from."""
         sampled = getattr(self.model, "expected_f", None)
         return None if sampled is None else sampled(rows)
 

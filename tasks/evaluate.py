@@ -6,11 +6,13 @@ from typing import Any
 from prefect import task
 
 from tagcore import load_model
-from tagcore.features import load_rows, tag_frequencies
+from tagcore.features import tag_frequencies
 from tagcore.metrics import Evaluation, lower_is_better
 from tagcore.metrics import evaluate as measure
+from tagcore.rows import Stored
 from tagcore.store import Dataset, writing
-from tasks.cluster import Cluster
+from tasks.cluster import Cluster, watched
+from tasks.executors import executor_of, within_reach
 from tasks.progress import Step
 from tasks.steps import Plan, key_of, produce, transient
 
@@ -20,15 +22,15 @@ def evaluate(
     model: Path, features: Path, measures: dict[str, Any], title: str, cluster: Cluster, threads: int, store: Path
 ) -> Path:
     """`measures` is the recipe's: ks, labelling. Intervals are drawn with one fixed seed, so that they can be
-    compared."""
+    compared. Where rows are scored, and on how many threads, changes no bit."""
     parameters = {"ks": measures["ks"], "labelling": measures["labelling"]}
     inputs = {"model": key_of(model, "model"), "features": key_of(features, "features")}
     plan = Plan(store, "evaluation", parameters, inputs)
 
     def make(folder: Path, step: Step) -> None:
         data = Dataset.open(features, "features", verify=False)
+        rows = within_reach(Stored.open(features, "test"), cluster, inputs["features"])
         tagger = load_model(model)
-        X, Y = load_rows(data, "test")
         asked: dict[str, Any] = {
             "ks": tuple(measures["ks"]),
             "labelling": measures["labelling"],
@@ -36,9 +38,10 @@ def evaluate(
             "train_counts": tag_frequencies(data, "train"),
             "train_documents": data.counts["train"],
         }
-        measure(tagger, X[:8], Y[:8], **asked)  # compiles the kernels, this once
-        step.begin()
-        found = measure(tagger, X, Y, **asked, progress=step)
+        measure(tagger, *rows.load(slice(0, min(8, rows.n_rows))), **asked)  # compiles the kernels, this once
+        with executor_of(cluster, threads) as executor:
+            step.begin()
+            found = measure(tagger, rows, **asked, executor=executor, progress=watched(step, executor))
         with writing(folder, "evaluation", **plan.manifest) as writer:
             found.save(writer.folder)
 

@@ -9,11 +9,11 @@ import scipy.sparse as sp
 from tagcore.base import label_matrix
 from tagcore.kernels import metrics as kernels
 from tagcore.kernels.metrics_rows import sort_segments
-from tagcore.labelling import ScoreBlocks, checked_blocks
-from tagcore.metrics.losses import LabelRanking, RowRanks, checked_scores
-from tagcore.shards import freeze
+from tagcore.metrics.losses import LabelRanking, RowRanks, checked_scores, rank_rows
+from tagcore.scores import Part, Parts, ScoreBlocks, Whole
+from tagcore.shards import Arrays, freeze
 
-KEPT_CELLS = 20_000_000  # up to 160 MB of scores are kept rather than asked of the model a second time
+_LIMB = 2**32  # pairs of all cells may be more than 64 bits hold: they are added as two numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,23 +57,29 @@ def roc_auc(Y: Any, scores: ScoreBlocks | sp.spmatrix, *, absent: float = 0.0) -
     truth = label_matrix(Y, np.shape(Y)[0])
     if sp.issparse(scores):
         return _of_sparse(truth, checked_scores(scores, truth.shape, absent), absent)
-    n, n_labels = truth.shape
-    ranks = RowRanks(truth)
-    kept, small = [], n * n_labels <= KEPT_CELLS
-    for first, block in checked_blocks(scores, n_labels, n):
-        ranks.add(first, block)
-        if small:
-            kept.append((first, freeze(block.copy())))  # a model may use its block again
+    whole = Whole(scores, truth)
+    (ranks,) = whole.collect(rank_rows)
+    return areas(whole, truth, **ranks)
 
-    starts, by_label, pooled = _positives(truth, ranks)
-    label_pairs, all_pairs = np.zeros(n_labels, np.int64), 0
-    for _, block in kept if small else checked_blocks(scores, n_labels, n):
+
+def areas(parts: Parts, truth: sp.csr_matrix, measures: np.ndarray, of_positives: np.ndarray) -> AUC:
+    """From what `rank_rows` found of all rows, by one more walk."""
+    pairs = parts.sum(count_pairs, **_positives(truth, of_positives))
+    high, low = map(int, pairs["all"])
+    return _auc(truth, measures, pairs["labels"], high * _LIMB + low)
+
+
+def count_pairs(part: Part, *, starts: np.ndarray, by_label: np.ndarray, pooled: np.ndarray) -> Arrays:
+    """Twice the pairs of a positive with a lower cell of this part, a tie being half a pair: by label, and in all."""
+    n_labels = part.truth.shape[1]
+    labels, total = np.zeros(n_labels, np.int64), 0
+    for _, block in part.blocks():
         columns = np.array(block.T, order="C")
         columns.sort(axis=1)
         every = np.arange(n_labels + 1) * len(block)
-        kernels.add_label_pairs(starts, by_label, freeze(every), freeze(columns.ravel()), label_pairs)
-        all_pairs += int(kernels.twice_above(pooled, freeze(np.sort(block, axis=None))))
-    return _auc(truth, ranks, label_pairs, all_pairs)
+        kernels.add_label_pairs(starts, by_label, freeze(every), freeze(columns.ravel()), labels)
+        total += int(kernels.twice_above(pooled, freeze(np.sort(block, axis=None))))
+    return {"labels": labels, "all": np.array(divmod(total, _LIMB))}
 
 
 def _of_sparse(truth: sp.csr_matrix, scores: sp.csr_matrix, absent: float) -> AUC:
@@ -81,7 +87,7 @@ def _of_sparse(truth: sp.csr_matrix, scores: sp.csr_matrix, absent: float) -> AU
     n, n_labels = truth.shape
     ranks = RowRanks(truth)
     ranks.add_sparse(scores, absent)
-    starts, by_label, pooled = _positives(truth, ranks)
+    starts, by_label, pooled = _positives(truth, ranks.of_positives).values()
     cell_starts, cells = _by_label(scores)
     label_pairs, of_absent = np.zeros(n_labels, np.int64), np.zeros(n_labels, np.int64)
     kernels.add_label_pairs(starts, by_label, cell_starts, cells, label_pairs)
@@ -90,13 +96,13 @@ def _of_sparse(truth: sp.csr_matrix, scores: sp.csr_matrix, absent: float) -> AU
     label_pairs += (n - np.diff(cell_starts)) * of_absent
     all_pairs = int(kernels.twice_above(pooled, freeze(np.sort(scores.data))))
     all_pairs += (n * n_labels - scores.nnz) * int(kernels.twice_above(pooled, freeze(np.array([absent]))))
-    return _auc(truth, ranks, label_pairs, all_pairs)
+    return _auc(truth, ranks.measures, label_pairs, all_pairs)
 
 
-def _positives(truth: sp.csr_matrix, ranks: RowRanks) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _positives(truth: sp.csr_matrix, of_positives: np.ndarray) -> Arrays:
     """Scores of the positives, ascending: where each label's begin, those of each label, those of all."""
-    scored = sp.csr_matrix((ranks.of_positives, truth.indices, truth.indptr), shape=truth.shape)
-    return *_by_label(scored), freeze(np.sort(ranks.of_positives))
+    starts, by_label = _by_label(sp.csr_matrix((of_positives, truth.indices, truth.indptr), shape=truth.shape))
+    return {"starts": starts, "by_label": by_label, "pooled": freeze(np.sort(of_positives))}
 
 
 def _by_label(scores: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
@@ -107,17 +113,15 @@ def _by_label(scores: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
     return freeze(starts), freeze(columns.data)
 
 
-def _auc(truth: sp.csr_matrix, ranks: RowRanks, label_pairs: np.ndarray, all_pairs: int) -> AUC:
+def _auc(truth: sp.csr_matrix, measures: np.ndarray, label_pairs: np.ndarray, all_pairs: int) -> AUC:
+    """`_pairs` count positives above any cell; of P positives P² are above each other."""
     n, n_labels = truth.shape
-    labels = _areas(label_pairs, np.bincount(truth.indices, minlength=n_labels), n)
-    micro = _areas(np.array([all_pairs]), np.array([truth.nnz]), n * n_labels)
-    return AUC(labels, float(micro[0]), ranks.ranking())
-
-
-def _areas(twice: np.ndarray, n_pos: np.ndarray, n: int) -> np.ndarray:
-    """`twice` counts positives above any cell; P² of it are positives above each other."""
+    n_pos = np.bincount(truth.indices, minlength=n_labels)
     pairs = n_pos * (n - n_pos)
-    return np.divide(twice - n_pos**2, 2 * pairs, out=np.full(len(n_pos), np.nan), where=pairs > 0)
+    labels = np.divide(label_pairs - n_pos**2, 2 * pairs, out=np.full(n_labels, np.nan), where=pairs > 0)
+    every = truth.nnz * (n * n_labels - truth.nnz)  # Python's integers: no product of these is too large
+    micro = (all_pairs - truth.nnz**2) / (2 * every) if every else float("nan")
+    return AUC(labels, micro, LabelRanking(*measures))
 
 
 def _mean(values: np.ndarray) -> float:

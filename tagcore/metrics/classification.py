@@ -22,7 +22,7 @@ class Quality(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LabelCounts:
-    """Per label: right predictions, wrong ones, and labels that were missed."""
+    """Per label: right predictions, wrong ones, and labels that were missed. `+` joins disjoint rows."""
 
     tp: np.ndarray
     fp: np.ndarray
@@ -43,6 +43,9 @@ class LabelCounts:
     def of(self, labels: np.ndarray) -> "LabelCounts":
         """Of some labels only: a mask, or their ids."""
         return LabelCounts(self.tp[labels], self.fp[labels], self.fn[labels])
+
+    def __add__(self, other: "LabelCounts") -> "LabelCounts":
+        return LabelCounts(self.tp + other.tp, self.fp + other.fp, self.fn + other.fn)
 
 
 def label_counts(Y: Any, predicted: Any) -> LabelCounts:

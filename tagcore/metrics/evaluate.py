@@ -1,41 +1,39 @@
 """Everything that is measured of one model on held-out documents."""
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from tagcore.base import Progress, label_matrix, silent
+from tagcore.base import Progress, best_k, label_matrix, silent
 from tagcore.labelling import top_k_labels
 from tagcore.metrics.agreement import kendall_at, kendall_union_at
-from tagcore.metrics.auc import AUC, roc_auc
+from tagcore.metrics.auc import AUC, areas
 from tagcore.metrics.breakdown import breakdown_table
 from tagcore.metrics.calibration import STRATEGIES, expected_calibration_error, reliability_curve
 from tagcore.metrics.classification import LabelCounts, hamming_loss, label_counts, per_tag_table
 from tagcore.metrics.evaluation import Counts, Evaluation
 from tagcore.metrics.intervals import Measure, bootstrap_intervals, bootstrap_ratios
 from tagcore.metrics.labelled import labelled
+from tagcore.metrics.losses import RowRanks
 from tagcore.metrics.propensity import Ratio, propensities, propensity_hits
 from tagcore.metrics.ranking import Hits, mark_hits
+from tagcore.prediction import Spread
+from tagcore.rows import InMemory
+from tagcore.scores import Part
+from tagcore.shards import Executor
 
 SUGGESTED = 5  # F1, the tables of tags and calibration are of the first 5 suggestions
 CURVE = 10  # quality against k and the histogram go this far
-
-
-class Scorer(Protocol):
-    """What is asked of a model."""
-
-    def top_k(self, X: Any, k: int) -> tuple[np.ndarray, np.ndarray]: ...
-    def score_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]: ...
-    def proba(self, scores: np.ndarray) -> np.ndarray: ...
+PASSES = 4  # as progress counts them: the ranking, AUC, labels by rule, intervals
 
 
 def evaluate(
-    model: Scorer,
-    X: Any,
-    Y: Any,
+    model: Any,
+    rows: Any,
+    Y: Any = None,
     *,
     ks: Sequence[int] = (1, 3, 5, 10),
     tag_names: Sequence[str] | None = None,
@@ -43,42 +41,49 @@ def evaluate(
     train_documents: int | None = None,
     labelling: Sequence[str] = (),
     seed: int = 0,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """Measures `model` on rows X with true tags Y (n × L, a tag present iff > 0).
+    """Measures a model or tagger on `Rows`, or on word weights X with true tags Y (n × L, a tag present iff > 0).
 
     `train_counts` says how often each tag was trained on, in how many `train_documents`; propensity-scored measures
     need both. `labelling` names rules (`tagcore.metrics.labelled.RULES`) whose labels are measured beside the ranking.
-    `seed` fixes the draws of the intervals.
+    `seed` fixes the draws of the intervals. Rows are scored in shards, where the executor runs them; only their tags
+    and best suggestions come here.
     """
-    n = X.shape[0]
+    rows = rows if Y is None else InMemory(rows, label_matrix(Y, rows.shape[0]))
+    n = rows.n_rows
     if n == 0:
         raise ValueError("the test set has no documents: there is nothing to measure")
     if not ks or min(ks) < 1:
         raise ValueError(f"ks is {tuple(ks)}, expected at least one k, each 1 or more")
-    truth = label_matrix(Y, n)
     ks = sorted(set(ks))
     progress = progress or silent
+    spread = Spread(model, rows, executor)
 
     depth = max(*ks, CURVE, SUGGESTED)
-    top, scores = model.top_k(X, depth)
+    seen = spread.collect(look, k=depth)
+    truth = sp.vstack([part["truth"] for part in seen], format="csr")
+    top, scores = (np.concatenate([part[name] for part in seen]) for name in ("tags", "scores"))
+    measures, of_positives = (np.concatenate([p[name] for p in seen], axis=-1) for name in ("measures", "of_positives"))
     ranked = mark_hits(truth, top)
     labels = top_k_labels(top[:, :SUGGESTED], truth.shape[1])
     tags = label_counts(truth, labels)
     per_tag = per_tag_table(tags, train_counts, tag_names)
     hits = ranked.padded(depth)
     documents = _per_document(hits, ks)
-    progress(1, 3, {name: float(values.mean()) for name, values in documents.items()})
+    progress(1, PASSES, {name: float(values.mean()) for name, values in documents.items()})
 
-    auc = roc_auc(truth, lambda: model.score_blocks(X))
+    auc = areas(spread, truth, measures, of_positives)
     documents |= _of_all_scores(auc)
     documents[f"Hamming loss@{SUGGESTED}"] = hamming_loss(truth, labels)
-    progress(2, 3, {"AUC (row)": auc.row, "AUC (macro)": auc.macro, "AUC (micro)": auc.micro})
+    progress(2, PASSES, {"AUC (row)": auc.row, "AUC (macro)": auc.macro, "AUC (micro)": auc.micro})
 
     right = ranked.right[:, :SUGGESTED]
     probabilities = model.proba(scores[:, :SUGGESTED])
     rates = None if train_counts is None or not train_documents else np.asarray(train_counts) / train_documents
-    by_rule = labelled(model, X, truth, labelling, rates)
+    by_rule = labelled(spread, model, truth, of_positives, labelling, rates)
+    progress(3, PASSES, {name: measure.value for name, measure in by_rule.macro.items()})
     ratios = _micro(right, hits.n_true)
     if train_counts is not None and train_documents is not None:
         weighed = propensity_hits(truth, top, propensities(train_counts, train_documents)).padded(depth)
@@ -92,7 +97,7 @@ def evaluate(
         **by_rule.macro,
         "ECE": Measure(expected_calibration_error(probabilities, right)),
     }
-    progress(3, 3, {name: measure.value for name, measure in summary.items()})
+    progress(PASSES, PASSES, {name: measure.value for name, measure in summary.items()})
     return Evaluation(
         summary=summary,
         counts=_counts(truth, train_counts, auc),
@@ -105,6 +110,18 @@ def evaluate(
         labelling=by_rule.table,
         expected_f=by_rule.expected_f,
     )
+
+
+def look(part: Part, *, k: int) -> dict[str, Any]:
+    """The first walk: the true tags of a part, its best k suggestions, and what all its scores say of its rows."""
+    n, n_labels = part.truth.shape
+    tags, scores = np.empty((n, min(k, n_labels)), np.int64), np.empty((n, min(k, n_labels)))
+    ranks = RowRanks(part.truth)
+    for first, block in part.blocks():
+        rows = slice(first, first + len(block))
+        ranks.add(first, block)
+        tags[rows], scores[rows] = best_k(block, k)
+    return {"truth": part.truth, "tags": tags, "scores": scores, **ranks.arrays()}
 
 
 def _per_document(hits: Hits, ks: Sequence[int]) -> dict[str, np.ndarray]:

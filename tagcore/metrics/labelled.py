@@ -2,10 +2,10 @@
 
 half: probabilities above one half. class-mass: every tag goes to as large a share of the documents as in training.
 thresholds: scores above the tagger's own thresholds. sampled: thresholds of greatest expected F under the model's
-uncertainty. Scores are walked block by block; n × L is never formed.
+uncertainty. Scores are walked part by part; n × L is never formed.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +15,12 @@ import scipy.sparse as sp
 from scipy.special import ndtr
 
 from tagcore.expected_f import ExpectedF
-from tagcore.labelling import ScoreBlocks, checked_blocks, class_mass_labels
+from tagcore.labelling import class_mass_labels
 from tagcore.metrics.classification import LabelCounts, label_counts, row_counts
 from tagcore.metrics.intervals import Measure
 from tagcore.metrics.propensity import Ratio
+from tagcore.prediction import Spread
+from tagcore.scores import Part
 
 RULES = ("half", "class-mass", "thresholds", "sampled")
 
@@ -36,16 +38,18 @@ EXPECTED_F = pa.schema(
     ]
 )
 
-Given = Callable[[np.ndarray], np.ndarray]  # scores (rows, L) -> which labels are given
-
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """What one rule gave and what of it was right: per label, and per document."""
+    """What one rule gave and what of it was right: per label, and per document. `+` joins it with later rows."""
 
     tags: LabelCounts
     right: np.ndarray
     given: np.ndarray
+
+    def __add__(self, later: "Tally") -> "Tally":
+        right, given = (np.concatenate([getattr(t, name) for t in (self, later)]) for name in ("right", "given"))
+        return Tally(self.tags + later.tags, right, given)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +67,15 @@ class Labelled:
 
 
 def labelled(
-    model: Any, X: Any, truth: sp.csr_matrix, rules: Sequence[str], rates: np.ndarray | None = None
+    spread: Spread,
+    model: Any,
+    truth: sp.csr_matrix,
+    of_positives: np.ndarray,
+    rules: Sequence[str],
+    rates: np.ndarray | None = None,
 ) -> Labelled:
-    """`rates` is every label's share of the training documents, which class-mass needs.
+    """`of_positives` are the scores of the true cells, in their order; `rates` is every label's share of the training
+    documents, which class-mass needs.
 
     Where they are known, macro measures are of the labels that training had: no model can give any other.
     """
@@ -73,27 +83,18 @@ def labelled(
         raise ValueError(f"no labelling rule {unknown[0]!r}; there are {', '.join(RULES)}")
     if "class-mass" in rules and rates is None:
         raise ValueError("class-mass needs train_counts and train_documents: how often each tag was trained on")
-
-    def score_blocks() -> Any:
-        return model.score_blocks(X)
-
-    given: dict[str, Given] = {}
-    if "half" in rules:
-        given["half"] = lambda scores: model.proba(scores) > 0.5
-    if "thresholds" in rules and getattr(model, "thresholds", None) is not None:
-        given["thresholds"] = lambda scores: scores > model.thresholds
-    sampled = _expected_f(model, X) if "sampled" in rules else None
-    curve = EXPECTED_F.empty_table()
+    sampled = _expected_f(model, spread) if "sampled" in rules else None
+    best, curve = None, EXPECTED_F.empty_table()
     if sampled is not None:
         best = sampled.best()
-        given["sampled"] = lambda scores: scores > best
-    tallies = _tally(score_blocks, truth, given) if given else {}
-    if sampled is not None:
-        curve = _curve(sampled, best, true_f1(score_blocks, truth, sampled.thresholds))
+        curve = _curve(sampled, best, true_f1(truth, of_positives, sampled))
+    able = {"half": True, "thresholds": spread.scorer.thresholds is not None, "sampled": best is not None}
+    followed = tuple(rule for rule in rules if able.get(rule))
+    tallies: dict[str, Tally] = spread.sum(tally, rules=followed, best=best) if followed else {}
     if rates is not None and "class-mass" in rules:
-        labels = class_mass_labels(score_blocks, rates, truth.shape[0])
+        labels = class_mass_labels(spread, rates, truth.shape[0])
         right, n_given, _ = row_counts(truth, labels)
-        tallies["class-mass"] = Tally(label_counts(truth, labels), right, n_given)
+        tallies = {**tallies, "class-mass": Tally(label_counts(truth, labels), right, n_given)}
     n_true = np.diff(truth.indptr)
     known = np.ones(truth.shape[1], bool) if rates is None or not rates.any() else rates > 0
     return Labelled(
@@ -104,50 +105,43 @@ def labelled(
     )
 
 
-def true_f1(score_blocks: ScoreBlocks, truth: sp.csr_matrix, thresholds: np.ndarray) -> np.ndarray:
+def true_f1(truth: sp.csr_matrix, of_positives: np.ndarray, sampled: ExpectedF) -> np.ndarray:
     """F1 of every label at every one of its own thresholds (L, G), 0 where a label is neither true nor given."""
-    tp, given = np.zeros(thresholds.shape, np.int64), np.zeros(thresholds.shape, np.int64)
-    for first, scores in checked_blocks(score_blocks, truth.shape[1], truth.shape[0]):
-        rows, labels = _positives(truth, first, len(scores))
-        of_true = scores[rows, labels]
-        for g, cut in enumerate(thresholds.T):
-            given[:, g] += np.count_nonzero(scores > cut, axis=0)
-            tp[:, g] += np.bincount(labels[of_true > cut[labels]], minlength=len(tp))
-    both = given + np.bincount(truth.indices, minlength=len(tp))[:, None]
+    labels, n_labels = truth.indices, truth.shape[1]
+    right = [np.bincount(labels[of_positives > cut[labels]], minlength=n_labels) for cut in sampled.thresholds.T]
+    tp = np.column_stack(right)
+    both = sampled.labelled + np.bincount(labels, minlength=n_labels)[:, None]
     return np.divide(2 * tp, both, out=np.zeros(tp.shape), where=both > 0)
 
 
-def _expected_f(model: Any, X: Any) -> ExpectedF | None:
-    sampled = getattr(model, "expected_f", None)
-    return None if sampled is None else sampled(X)
-
-
-def _tally(score_blocks: ScoreBlocks, truth: sp.csr_matrix, given: Mapping[str, Given]) -> dict[str, Tally]:
-    """Every rule that looks at single scores, in one walk."""
-    n, n_labels = truth.shape
-    tp, given_tags = ({rule: np.zeros(n_labels, np.int64) for rule in given} for _ in range(2))
-    right, given_rows = ({rule: np.zeros(n, np.int64) for rule in given} for _ in range(2))
-    for first, scores in checked_blocks(score_blocks, n_labels, n):
-        rows, labels = _positives(truth, first, len(scores))
-        here = slice(first, first + len(scores))
-        for rule, of in given.items():
-            chosen = of(scores)
+def tally(part: Part, *, rules: Sequence[str], best: np.ndarray | None) -> dict[str, Tally]:
+    """Every rule that looks at single scores, in one walk; `best` are the thresholds of the sampled one."""
+    n_labels = part.truth.shape[1]
+    none = np.zeros(n_labels, np.int64)
+    found = {rule: Tally(LabelCounts(none, none, none), none[:0], none[:0]) for rule in rules}
+    for first, scores in part.blocks():
+        truth = part.truth[first : first + len(scores)]
+        rows, labels = np.repeat(np.arange(len(scores)), np.diff(truth.indptr)), truth.indices
+        for rule in rules:
+            chosen = _chosen(part, rule, scores, best)
             hit = chosen[rows, labels]
-            tp[rule] += np.bincount(labels[hit], minlength=n_labels)
-            right[rule][here] = np.bincount(rows[hit], minlength=len(scores))
-            given_tags[rule] += np.count_nonzero(chosen, axis=0)
-            given_rows[rule][here] = np.count_nonzero(chosen, axis=1)
-    true = np.bincount(truth.indices, minlength=n_labels)
-    return {
-        rule: Tally(LabelCounts(tp[rule], given_tags[rule] - tp[rule], true - tp[rule]), right[rule], given_rows[rule])
-        for rule in given
-    }
+            tp, true = (np.bincount(of, minlength=n_labels) for of in (labels[hit], labels))
+            tags = LabelCounts(tp, np.count_nonzero(chosen, axis=0) - tp, true - tp)
+            right = np.bincount(rows[hit], minlength=len(scores))
+            found[rule] += Tally(tags, right, np.count_nonzero(chosen, axis=1))
+    return found
 
 
-def _positives(truth: sp.csr_matrix, first: int, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """(row within the block, label) of the true cells of n rows."""
-    starts = truth.indptr[first : first + n + 1]
-    return np.repeat(np.arange(n), np.diff(starts)), truth.indices[starts[0] : starts[-1]]
+def _chosen(part: Part, rule: str, scores: np.ndarray, best: np.ndarray | None) -> np.ndarray:
+    """Which labels the rule gives, (rows, L)."""
+    if rule == "half":
+        return part.scorer.proba(scores) > 0.5
+    return scores > (best if rule == "sampled" else part.scorer.thresholds)
+
+
+def _expected_f(model: Any, spread: Spread) -> ExpectedF | None:
+    sampled = getattr(model, "expected_f", None)
+    return None if sampled is None else sampled(spread)
 
 
 def _curve(sampled: ExpectedF, best: np.ndarray, true: np.ndarray) -> pa.Table:

@@ -12,8 +12,8 @@ import scipy.sparse as sp
 
 from tagcore.base import label_matrix
 from tagcore.kernels import metrics_rows as kernels
-from tagcore.labelling import ScoreBlocks, checked_blocks
-from tagcore.shards import freeze
+from tagcore.scores import Part, ScoreBlocks
+from tagcore.shards import Arrays, freeze
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,24 +28,24 @@ class LabelRanking:
 
 
 class RowRanks:
-    """Fills a LabelRanking block by block, and keeps the scores of the true cells in the order of the CSR truth."""
+    """Measures rows block by block, and keeps the scores of the true cells in the order of the CSR truth."""
 
     def __init__(self, truth: sp.csr_matrix) -> None:
         self.indptr, self.indices = freeze(truth.indptr), freeze(truth.indices)
         self.of_positives = np.empty(truth.nnz)
-        self._measures = np.empty((5, truth.shape[0]))
+        self.measures = np.empty((5, truth.shape[0]))
 
     def add(self, first_row: int, scores: np.ndarray) -> None:
-        kernels.rank_dense(self.indptr, self.indices, first_row, scores, self.of_positives, self._measures)
+        kernels.rank_dense(self.indptr, self.indices, first_row, scores, self.of_positives, self.measures)
 
     def add_sparse(self, scores: sp.csr_matrix, absent: float) -> None:
         stored = freeze(scores.indptr), freeze(scores.indices), freeze(scores.data)
         kernels.rank_sparse(
-            self.indptr, self.indices, *stored, scores.shape[1], absent, self.of_positives, self._measures
+            self.indptr, self.indices, *stored, scores.shape[1], absent, self.of_positives, self.measures
         )
 
-    def ranking(self) -> LabelRanking:
-        return LabelRanking(*self._measures)
+    def arrays(self) -> Arrays:
+        return {"measures": self.measures, "of_positives": self.of_positives}
 
 
 def label_ranking(Y: Any, scores: ScoreBlocks | sp.spmatrix, *, absent: float = 0.0) -> LabelRanking:
@@ -55,13 +55,19 @@ def label_ranking(Y: Any, scores: ScoreBlocks | sp.spmatrix, *, absent: float = 
     score `absent`. Ties count as in scikit-learn: a label ranks behind all labels of equal score.
     """
     truth = label_matrix(Y, np.shape(Y)[0])
-    ranks = RowRanks(truth)
     if sp.issparse(scores):
+        ranks = RowRanks(truth)
         ranks.add_sparse(checked_scores(scores, truth.shape, absent), absent)
-    else:
-        for first, block in checked_blocks(scores, truth.shape[1], truth.shape[0]):
-            ranks.add(first, block)
-    return ranks.ranking()
+        return LabelRanking(*ranks.measures)
+    return LabelRanking(*rank_rows(Part(scores, truth))["measures"])
+
+
+def rank_rows(part: Part) -> Arrays:
+    """The measures of a part's rows, (5, n), and the scores of its true cells."""
+    ranks = RowRanks(part.truth)
+    for first, block in part.blocks():
+        ranks.add(first, block)
+    return ranks.arrays()
 
 
 def checked_scores(scores: Any, shape: tuple[int, int], absent: float) -> sp.csr_matrix:

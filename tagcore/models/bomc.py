@@ -19,7 +19,9 @@ from tagcore.models.bomc_learning import learn
 from tagcore.models.bomc_shards import Parts
 from tagcore.models.siblings import Siblings
 from tagcore.posterior import Posterior
+from tagcore.prediction import Spread
 from tagcore.rows import InMemory, Rows
+from tagcore.scores import Part, unknown_truth
 from tagcore.shards import Executor, InProcess, freeze
 from tagcore.training import Checkpoints
 
@@ -62,10 +64,11 @@ class BOMC(TagModel):
     shuffle : `fit` learns in an order drawn from random_state, or in the order given.
     dtype : of the weights; "float32" gives the same labels and is faster.
     warm_start : `fit` goes on from what is known, with new words and tags appended, instead of starting over.
-    parallel : None learns the coupled variant in one stream. "classes" spreads its classes over `n_shards` and brings
-        the hub together every `merge_every` rows (2000) after `warm_up` rows: the same scores to about 0.999. "rows"
-        spreads rows and merges the weights every `merge_every` rows of a shard (100): only where rows cannot be moved.
-        Independent classes are always spread, exactly.
+    parallel : None learns the coupled variant in one stream. "classes" spreads its classes over `n_shards` (None: of 64
+        classes or fewer) and brings the hub together after `warm_up` rows and then every `merge_every` (None: 2000,
+        later a quarter of the rows so far): the same scores but for a correlation of about 0.999. "rows" spreads rows
+        over `n_shards` (8) and merges the weights every `merge_every` rows of a shard (100): only where rows cannot be
+        moved. Independent classes are always spread, exactly.
     max_weights : refuse to make larger matrices.
     random_state : seed of the order and of the samples.
 
@@ -114,7 +117,7 @@ class BOMC(TagModel):
         dtype: str = "float32",
         warm_start: bool = False,
         parallel: str | None = None,
-        n_shards: int = 8,
+        n_shards: int | None = None,
         merge_every: int | None = None,
         warm_up: int = 1000,
         max_weights: int = 2**30,
@@ -238,13 +241,17 @@ class BOMC(TagModel):
             parents=None if siblings.flat else siblings.parents,
         )
 
-    def expected_f(self, X: Any) -> ExpectedF:
-        """The F to expect of every threshold on these documents, from samples of the posterior."""
-        X = self._checked(X)
+    def expected_f(self, rows: Any) -> ExpectedF:
+        """The F to expect of every threshold on these documents, from samples of the posterior.
+
+        `rows` are word weights, or this model's `Spread` over rows that may be anywhere.
+        """
+        if not isinstance(rows, Spread):
+            X = self._checked(rows)
+            rows = Spread(self, InMemory(X, unknown_truth(X.shape[0], self.n_labels_)))
         return expected_f(
-            self._scaled(X),
-            self.posterior(),
-            lambda: self.score_blocks(X),
+            rows,
+            _posterior_of,
             samples=self.n_samples,
             thresholds=self.n_thresholds,
             grid=self.threshold_grid,
@@ -331,3 +338,9 @@ class BOMC(TagModel):
 
     def _check_state(self) -> None:
         check_state(self)
+
+
+def _posterior_of(part: Part) -> tuple[sp.csr_matrix, Posterior]:
+    """A part's rows as the weights of the model that scored it take them, and what is known of these."""
+    model = part.scorer.model
+    return model._scaled(model._checked(part.X)), model.posterior()

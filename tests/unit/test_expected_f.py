@@ -1,7 +1,6 @@
 """Sampled expected F against counting by hand with the same draws, and against scikit-learn's F-beta."""
 
 import itertools
-from functools import partial
 
 import numpy as np
 import pytest
@@ -11,11 +10,12 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 from sklearn.metrics import fbeta_score
 
-from tagcore.expected_f import ExpectedF, Posterior, expected_f, quantile_thresholds, sampled_biases
+from tagcore import expected_f as module
+from tagcore.expected_f import ExpectedF, Posterior, quantile_thresholds, sampled_biases
 from tagcore.kernels.counter_normals import counter_normal
 from tagcore.labelling import threshold_labels
-from tagcore.shards import InProcess
-from tests.unit.metrics.problems import blocks_of
+from tagcore.scores import Whole, unknown_truth
+from tests.unit.metrics.problems import InParts, blocks_of
 
 FIELDS = ("mean", "variance", "bias_mean", "bias_variance", "bias_of")
 
@@ -39,6 +39,12 @@ def _tree(rng, classes):
     names, renamed = rng.permutation(classes), np.full(classes, -1)
     renamed[names] = np.where(parents >= 0, names[parents], -1)
     return renamed
+
+
+def expected_f(X, posterior, score_blocks, **how):
+    """Of all rows as one part."""
+    whole = Whole(score_blocks, unknown_truth(X.shape[0], posterior.mean.shape[1]), X)
+    return module.expected_f(whole, lambda part: (part.X, posterior), **how)
 
 
 def _sampled_by_hand(X, posterior, samples, seed):
@@ -100,15 +106,17 @@ def test_streaming_and_stored_are_counting_by_hand(seed, n, classes, samples, co
 
 
 @settings(max_examples=20)
-@given(st.integers(0, 10**6), st.lists(st.integers(0, 60), max_size=3), st.integers(1, 400), st.integers(1, 20))
-def test_partitions_of_the_rows_add_up(seed, cuts, cells, step):
+@given(st.integers(0, 10**6), st.lists(st.integers(0, 60), max_size=3), st.integers(1, 20))
+def test_parts_of_the_rows_add_up(seed, cuts, step):
     X, posterior, scores = _problem(np.random.default_rng(seed), 60, 15, 7)
-    ask = partial(expected_f, posterior=posterior, seed=seed)
-    whole = ask(X, score_blocks=blocks_of(scores, 60))
-    _assert_same(ask(X, score_blocks=blocks_of(scores, step), cells=cells, executor=InProcess(2)), whole)
+    rates = np.full(7, 0.2)
+    for grid in ("uniform", "quantile"):
+        how = {"seed": seed, "grid": grid, "rates": rates}
+        whole = expected_f(X, posterior, blocks_of(scores, 60), **how)
+        _assert_same(module.expected_f(InParts(scores, cuts, step, X), lambda part: (part.X, posterior), **how), whole)
     edges = [0, *sorted(cuts), 60]
     parts = [
-        ask(X[a:b], score_blocks=blocks_of(scores[a:b], step), thresholds=np.asarray(whole.thresholds))
+        expected_f(X[a:b], posterior, blocks_of(scores[a:b], step), seed=seed, thresholds=np.asarray(whole.thresholds))
         for a, b in itertools.pairwise(edges)
     ]
     _assert_same(sum(parts[1:], parts[0]), whole)

@@ -10,11 +10,11 @@ from tagcore.labelling import (
     best_rows,
     class_mass_labels,
     class_mass_thresholds,
+    keep_best,
     threshold_labels,
     top_k_labels,
 )
-from tagcore.shards import InProcess
-from tests.unit.metrics.problems import blocks_of, ranking, truth_and_scores
+from tests.unit.metrics.problems import InParts, blocks_of, ranking, truth_and_scores
 
 
 @given(truth_and_scores(), st.data())
@@ -72,25 +72,34 @@ def test_class_mass_labels_exactly_its_share(problem, step, data):
 
 
 @given(truth_and_scores(max_rows=40), st.lists(st.integers(0, 40), max_size=4), st.data())
-def test_class_mass_is_the_same_however_rows_are_partitioned(problem, cuts, data):
+def test_class_mass_is_the_same_in_whatever_parts_the_scores_are(problem, cuts, data):
     _, scores = problem
     n, n_labels = scores.shape
     rates = data.draw(arrays(np.float64, n_labels, elements=st.floats(0, 1)))
-    parts = [blocks_of(part, 3) for part in np.split(scores, sorted(min(cut, n) for cut in cuts))]
-    whole = blocks_of(scores, n)
-    for executor in (None, InProcess(2)):
-        labels = class_mass_labels(parts, rates, n, executor=executor)
-        assert (labels != class_mass_labels(whole, rates, n)).nnz == 0
-        thresholds = class_mass_thresholds(parts, rates, n, executor=executor)
-        np.testing.assert_array_equal(thresholds, class_mass_thresholds(whole, rates, n))
+    parts, whole = InParts(scores, cuts), blocks_of(scores, n)
+    assert (class_mass_labels(parts, rates, n) != class_mass_labels(whole, rates, n)).nnz == 0
+    thresholds = class_mass_thresholds(parts, rates, n)
+    np.testing.assert_array_equal(thresholds, class_mass_thresholds(whole, rates, n))
+
+
+@given(truth_and_scores(max_rows=40), st.lists(st.integers(0, 40), max_size=6), st.data())
+def test_best_rows_hold_no_more_than_was_asked_for(problem, cuts, data):
+    _, scores = problem
+    n, n_labels = scores.shape
+    counts = data.draw(arrays(np.int64, n_labels, elements=st.integers(0, n)))
+    joined = InParts(scores, cuts).sum(keep_best, counts=counts)["best"]
+    np.testing.assert_array_equal(joined.sizes, counts)
+    wanted = [np.argsort(-scores[:, c], kind="stable")[:count] for c, count in enumerate(counts)]
+    np.testing.assert_array_equal(joined.rows, np.concatenate(wanted))
+    np.testing.assert_array_equal(joined.scores, scores[joined.rows, joined.labels])
 
 
 def test_best_rows_come_best_first_with_ties_to_the_lower_row():
-    parts = [blocks_of(np.array(part)[:, None], 2) for part in ([1.0, 3.0, 2.0], [3.0, 2.0], [0.0, 3.0])]
-    starts, scores, rows = best_rows(parts, np.array([5]), 7)
-    assert starts.tolist() == [0, 5]
-    assert scores.tolist() == [3, 3, 3, 2, 2]
-    assert rows.tolist() == [1, 3, 6, 2, 4]
+    scores = np.array([1.0, 3.0, 2.0, 3.0, 2.0, 0.0, 3.0])[:, None]
+    best = best_rows(InParts(scores, [3, 5], step=2), np.array([5]), 7)
+    assert best.sizes.tolist() == [5]
+    assert best.scores.tolist() == [3, 3, 3, 2, 2]
+    assert best.rows.tolist() == [1, 3, 6, 2, 4]
 
 
 def test_class_mass_without_ties():
@@ -114,7 +123,5 @@ def test_what_does_not_fit_is_named():
         class_mass_thresholds(blocks, np.array([0.5, np.nan]), 4)
     with pytest.raises(ValueError, match="scores of 4 rows, expected 5"):
         class_mass_labels(blocks, np.array([0.5, 0.5]), 5)
-    with pytest.raises(ValueError, match="scores of 8 rows, expected 4"):
-        class_mass_labels([blocks, blocks], np.array([0.5, 0.5]), 4)
-    with pytest.raises(ValueError, match="no partitions"):
-        class_mass_labels([], np.array([0.5, 0.5]), 0)
+    with pytest.raises(ValueError, match="the score of row 3, label 1 is nan"):
+        class_mass_labels(InParts(np.array([[0, 0]] * 3 + [[0, np.nan]]), [2]), np.array([0.5, 0.5]), 4)

@@ -1,11 +1,16 @@
 """Small tagging problems with ties, documents without tags, tags without documents, and single columns."""
 
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+
+from tagcore.scores import Part, unknown_truth
 
 
 @st.composite
@@ -45,3 +50,24 @@ def blocks_of(scores: np.ndarray, step: int) -> Callable[[], Iterator[tuple[slic
             yield slice(start, start + step), buffer[: len(block)]
 
     return walk
+
+
+class InParts:
+    """Scores cut before the rows `cuts`, as `Parts`; parts may be empty. Sums run from the left."""
+
+    def __init__(
+        self, scores: np.ndarray, cuts: Sequence[int], step: int = 3, X: Any = None, truth: Any = None
+    ) -> None:
+        self.shape = n, _ = scores.shape
+        truth = unknown_truth(*scores.shape) if truth is None else truth
+        edges = [0, *sorted(min(cut, n) for cut in cuts), n]
+        self.parts = [
+            Part(blocks_of(scores[a:b], step), truth[a:b], a, None if X is None else X[a:b])
+            for a, b in itertools.pairwise(edges)
+        ]
+
+    def collect(self, step: Callable[..., Any], **shared: Any) -> list:
+        return [step(part, **shared) for part in self.parts]
+
+    def sum(self, step: Callable[..., Any], **shared: Any) -> dict[str, Any]:
+        return reduce(lambda a, b: {k: a[k] + b[k] for k in a}, self.collect(step, **shared))

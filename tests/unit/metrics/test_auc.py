@@ -7,9 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from tagcore.metrics import auc as auc_module
+from tagcore import scores as scores_module
 from tagcore.metrics import roc_auc
-from tests.unit.metrics.problems import blocks_of, messy_csr, truth_and_scores
+from tagcore.metrics.auc import areas
+from tagcore.metrics.losses import rank_rows
+from tagcore.scores import Whole
+from tests.unit.metrics.problems import InParts, blocks_of, messy_csr, truth_and_scores
 
 
 def pairs(truth: np.ndarray, scores: np.ndarray) -> float:
@@ -18,9 +21,9 @@ def pairs(truth: np.ndarray, scores: np.ndarray) -> float:
     return float(((gap > 0) + 0.5 * (gap == 0)).mean()) if gap.size else float("nan")
 
 
-@pytest.fixture(params=[0, auc_module.KEPT_CELLS], ids=["two walks", "one walk"])
+@pytest.fixture(params=[0, scores_module.KEPT_CELLS], ids=["two walks", "one walk"])
 def walks(request, monkeypatch):
-    monkeypatch.setattr(auc_module, "KEPT_CELLS", request.param)
+    monkeypatch.setattr(scores_module, "KEPT_CELLS", request.param)
     return 1 if request.param else 2
 
 
@@ -28,7 +31,7 @@ def walks(request, monkeypatch):
 def test_equal_to_counting_pairs(problem, step, kept):
     counts, scores = problem
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(auc_module, "KEPT_CELLS", kept)
+        patch.setattr(scores_module, "KEPT_CELLS", kept)
         found = roc_auc(messy_csr(counts), blocks_of(scores, step))
     rows = [pairs(t, s) for t, s in zip(counts, scores, strict=True)]
     labels = [pairs(t, s) for t, s in zip(counts.T, scores.T, strict=True)]
@@ -37,6 +40,33 @@ def test_equal_to_counting_pairs(problem, step, kept):
     np.testing.assert_allclose(found.micro, pairs(counts.ravel(), scores.ravel()), atol=1e-14)
     assert found.rows_left_out == np.isnan(rows).sum()
     assert found.labels_left_out == np.isnan(labels).sum()
+
+
+@given(truth_and_scores(), st.lists(st.integers(0, 12), max_size=4))
+def test_parts_give_the_bits_of_the_whole(problem, cuts):
+    counts, scores = problem
+    truth = sp.csr_matrix(counts)
+    parts = InParts(scores, cuts, truth=truth)
+    ranked = parts.collect(rank_rows)
+    joined = {name: np.concatenate([part[name] for part in ranked], axis=-1) for name in ranked[0]}
+    found, whole = areas(parts, truth, **joined), roc_auc(counts, blocks_of(scores, 3))
+    np.testing.assert_array_equal(found.rows, whole.rows)
+    np.testing.assert_array_equal(found.labels, whole.labels)
+    np.testing.assert_array_equal(found.micro, whole.micro)
+    np.testing.assert_array_equal(found.ranking.lrap, whole.ranking.lrap)
+
+
+def test_more_pairs_than_64_bits_hold():
+    """they are added as two numbers."""
+
+    class Many(Whole):
+        def sum(self, step, **shared):
+            return step(self.part, **shared) | {"all": np.array([2**40, 12])}
+
+    truth = sp.csr_matrix(np.eye(2))
+    many = Many(blocks_of(np.eye(2), 2), truth)
+    (ranks,) = many.collect(rank_rows)
+    assert areas(many, truth, **ranks).micro == (2**72 + 12 - 4) / 8
 
 
 def test_equal_to_scikit_learn(walks):

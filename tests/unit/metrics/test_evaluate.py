@@ -20,7 +20,10 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
+from tagcore import prediction
+from tagcore.baselines import KNN, OneVsRestLinear
 from tagcore.metrics import (
+    RULES,
     Evaluation,
     bootstrap_interval,
     bootstrap_ratio,
@@ -29,6 +32,10 @@ from tagcore.metrics import (
     propensities,
     propensity_hits,
 )
+from tagcore.models import BMLPL, BOMC
+from tagcore.rows import InMemory
+from tagcore.shards import InProcess
+from tests.unit.baselines.problems import noisy
 from tests.unit.metrics.problems import ranking
 
 
@@ -153,8 +160,37 @@ def test_tables(problem, evaluation):
 def test_progress_is_told(problem):
     told = []
     evaluate(*problem, progress=lambda done, total, known: told.append((done, total, sorted(known))))
-    assert [(done, total) for done, total, _ in told] == [(1, 3), (2, 3), (3, 3)]
+    assert [(done, total) for done, total, _ in told] == [(1, 4), (2, 4), (3, 4), (4, 4)]
     assert "ECE" in told[-1][2]
+
+
+@pytest.mark.parametrize("kept", [0, prediction.KEPT_CELLS], ids=["asked again", "kept"])
+@pytest.mark.parametrize(
+    "model", [KNN(), OneVsRestLinear(), BOMC(), BOMC("independent", threshold_grid="quantile"), BMLPL(4, max_iter=3)]
+)
+def test_the_same_bits_on_any_executor(model, kept, monkeypatch, tmp_path):
+    """in several shards; and the same values in one."""
+    X, Y = noisy(n=300, tags=40)
+    model.fit(X, Y)
+    asked = {"labelling": RULES, "train_counts": np.asarray((Y > 0).sum(axis=0)).ravel(), "train_documents": 300}
+    whole = _single(model, X, Y, **asked)
+    monkeypatch.setattr(prediction, "KEPT_CELLS", kept)
+    found = []
+    for threads in (1, 3):
+        evaluation = evaluate(model, InMemory(X, Y), **asked, executor=InProcess(threads))
+        evaluation.save(tmp_path / str(threads))
+        found.append({p.name: p.read_bytes() for p in (tmp_path / str(threads)).iterdir()})
+        assert {n: m.value for n, m in evaluation.summary.items()} == pytest.approx(
+            {n: m.value for n, m in whole.summary.items()}, abs=1e-12, nan_ok=True
+        )
+        assert evaluation.labelling.equals(whole.labelling)
+    assert found[0] == found[1]
+
+
+def _single(model, X, Y, **asked):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prediction, "_AT_LEAST", ((1, 1), (1, 1)))
+        return evaluate(model, X, Y, **asked)
 
 
 def test_a_folder_gives_it_back(evaluation, tmp_path):

@@ -10,27 +10,26 @@ from hypothesis import strategies as st
 from scipy.special import expit, ndtr, ndtri
 from sklearn.metrics import f1_score
 
+from tagcore import prediction
 from tagcore.expected_f import ExpectedF
 from tagcore.metrics import RULES, Evaluation, bootstrap_ratio, evaluate, labelled
 from tagcore.metrics.labelled import true_f1
-from tests.unit.metrics.problems import blocks_of, ranking, truth_and_scores
+from tagcore.prediction import Spread
+from tagcore.rows import InMemory
+from tests.unit.metrics.problems import blocks_of, truth_and_scores
 
 THETA = np.array([0.2, 0.5, 0.8])
 
 
 class Fixed:
-    """Gives the scores it was made with, a few rows at a time."""
+    """Rows are its scores, which it gives a few at a time."""
 
     def __init__(self, scores, step=3):
         self.scores = np.asarray(scores, float)
         self.step = step
 
-    def top_k(self, X, k):
-        top = ranking(self.scores, k)
-        return top, np.take_along_axis(self.scores, top, axis=1)
-
     def score_blocks(self, X):
-        return blocks_of(self.scores, self.step)()
+        return blocks_of(X.toarray(), self.step)()
 
     def proba(self, scores):
         return expit(scores)
@@ -52,6 +51,13 @@ class Able(Fixed):
         return ExpectedF(grid, both, drawn, counts)
 
 
+def measure(model, truth, rules, rates=None):
+    """`labelled` of the model's own scores."""
+    truth = sp.csr_matrix(truth)
+    spread = Spread(model, InMemory(sp.csr_matrix(model.scores), truth))
+    return labelled(spread, model, truth, model.scores[truth.nonzero()], rules, rates)
+
+
 def quality(truth, labels):
     """micro and macro, by the definitions; 0 where nothing is to be divided by."""
     tp, given_labels, true = (m.sum(axis=0).astype(float) for m in (truth * labels, labels, truth))
@@ -64,8 +70,8 @@ def quality(truth, labels):
     return found
 
 
-@given(truth_and_scores(max_rows=20), st.integers(1, 6), st.data())
-def test_every_rule_equals_counting_by_hand(problem, step, data):
+@given(truth_and_scores(max_rows=20), st.integers(1, 6), st.integers(1, 6), st.data())
+def test_every_rule_equals_counting_by_hand(problem, step, shards, data):
     counts, scores = problem
     n, n_labels = scores.shape
     truth = (counts > 0).astype(int)
@@ -84,7 +90,9 @@ def test_every_rule_equals_counting_by_hand(problem, step, data):
         "thresholds": scores > thresholds,
         "sampled": scores > expected_f.best(),
     }
-    found = labelled(model, None, sp.csr_matrix(truth), RULES, rates)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prediction, "_AT_LEAST", ((shards, 1),))
+        found = measure(model, truth, RULES, rates)
     known = rates > 0 if rates.any() else np.ones(n_labels, bool)  # macro is of the tags that training had
     for line in found.table.to_pylist():
         given_labels = np.asarray(labels[line["rule"]], int)
@@ -98,11 +106,13 @@ def test_every_rule_equals_counting_by_hand(problem, step, data):
         np.testing.assert_array_equal(part, 2 * (truth * given_labels).sum(axis=1))
 
 
-@given(truth_and_scores(max_rows=20), st.integers(1, 6))
-def test_true_f1_of_a_grid_of_thresholds(problem, step):
+@given(truth_and_scores(max_rows=20))
+def test_true_f1_of_a_grid_of_thresholds(problem):
     counts, scores = problem
     grid = np.tile([-np.inf, -2.5, 0.0, 0.5, np.inf], (scores.shape[1], 1))
-    found = true_f1(blocks_of(scores, step), sp.csr_matrix(counts), grid)
+    above = (scores[:, :, None] > grid).sum(axis=0)
+    truth = sp.csr_matrix(counts)
+    found = true_f1(truth, scores[truth.nonzero()], ExpectedF(grid, above[:, None], above[:, :1], above))
     for label in range(scores.shape[1]):
         for g in range(5):
             expected = quality(counts[:, [label]] > 0, scores[:, [label]] > grid[label, g])["micro_f1"]
@@ -114,7 +124,7 @@ def test_the_curve_of_expected_f():
     scores = rng.normal(size=(50, 6))
     truth = sp.csr_matrix(scores + rng.normal(size=(50, 6)) > 1)
     model = Able(scores, np.zeros(6))
-    found = labelled(model, None, truth, ["sampled"]).expected_f
+    found = measure(model, truth, ["sampled"]).expected_f
     expected = model.expected_f(None)
     np.testing.assert_allclose(found["theta"], THETA)
     np.testing.assert_allclose(found["expected"], expected.expected().mean(axis=0))
@@ -122,12 +132,12 @@ def test_the_curve_of_expected_f():
         macro = f1_score(truth.toarray(), ndtr(scores) > theta, average="macro", zero_division=0)
         assert found["true"][g].as_py() == pytest.approx(macro)
     assert sum(found["tags"].to_pylist()) == 6
-    assert labelled(model, None, truth, ["half"]).expected_f.num_rows == 0
+    assert measure(model, truth, ["half"]).expected_f.num_rows == 0
 
 
 def test_a_rule_that_a_model_cannot_follow_is_left_empty():
     scores, truth = np.array([[1.0, -1.0], [-1.0, 1.0]]), sp.csr_matrix(np.eye(2))
-    found = labelled(Fixed(scores), None, truth, ["thresholds", "half", "sampled"])
+    found = measure(Fixed(scores), truth, ["thresholds", "half", "sampled"])
     assert found.table["rule"].to_pylist() == ["thresholds", "half", "sampled"]
     assert found.table["labels"].to_pylist() == [None, 2, None]
     assert found.table["macro_f1"].to_pylist() == [None, 1.0, None]
@@ -136,17 +146,17 @@ def test_a_rule_that_a_model_cannot_follow_is_left_empty():
 
 
 def test_no_rule_walks_no_scores():
-    class Unasked:
+    class Unasked(Fixed):
         def score_blocks(self, X):
             raise AssertionError
 
-    assert labelled(Unasked(), None, sp.csr_matrix(np.eye(2)), []).table.num_rows == 0
+    assert measure(Unasked(np.eye(2)), np.eye(2), []).table.num_rows == 0
 
 
 def test_mistakes_are_named():
     model, truth = Fixed(np.zeros((2, 2))), sp.csr_matrix(np.eye(2))
     with pytest.raises(ValueError, match="no labelling rule 'best'; there are half, class-mass, thresholds, sampled"):
-        labelled(model, None, truth, ["best"])
+        measure(model, truth, ["best"])
     with pytest.raises(ValueError, match="class-mass needs train_counts and train_documents"):
         evaluate(model, sp.csr_matrix(np.eye(2)), truth, labelling=["class-mass"])
 

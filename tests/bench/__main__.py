@@ -1,8 +1,12 @@
-"""`python -m tests.bench [names] [--data DIR]`: measures, prints, and writes the figures into docs/results.md."""
+"""`python -m tests.bench [names] [--data DIR]`: measures, prints, and writes the figures into docs/results.md.
+
+Without names all but those of scale, which take long: `scale-x` is `tests.bench.scale.bench_x`.
+"""
 
 import argparse
 import importlib
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from infra.cli.results import write_section
@@ -23,27 +27,40 @@ SECTIONS = {
     "cluster": "What a round on a cluster costs",
     "runs": "Whole runs: quality, and the overhead of Prefect and MLflow",
 }
+SCALE = {
+    "scale-rcv1": "RCV1 in full on two workers",
+    "scale-delicious": "A million bookmarks and 100,000 tags on two workers",
+    "scale-same": "The same model on any number of workers",
+    "scale-overhead": "Two workers against two threads",
+    "scale-rows": "Cost per row as rows grow",
+}
+TITLES = SECTIONS | SCALE
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
-    parser.add_argument("names", nargs="*", choices=[[], *SECTIONS], metavar="name", help=", ".join(SECTIONS))
+    parser.add_argument("names", nargs="*", choices=[[], *TITLES], metavar="name", help=", ".join(TITLES))
     parser.add_argument("--data", type=Path, default=Path(__file__).parents[3] / "shared" / "data")
     parser.add_argument("--show", action="store_true", help="print the figures and write nothing")
     args = parser.parse_args()
     data = args.data if args.data.is_dir() else None
     for name in args.names or SECTIONS:
-        module = importlib.import_module(f"tests.bench.bench_{name}")
+        module = _module(name)
         rows = module.run(data)
         table = markdown(rows)
-        print(f"\n{SECTIONS[name]}\n\n{table}", flush=True)
+        print(f"\n{TITLES[name]}\n\n{table}", flush=True)
         if args.show:
             continue
-        body = f"{module.__doc__.strip()}\n\n{table}"
+        body = f"{str(module.__doc__).strip()}\n\n{table}"
         if rows and hasattr(module, "draw"):
             picture = module.draw(rows).relative_to(RESULTS.parent)
-            body += f"\n\n![{SECTIONS[name]}]({picture.as_posix()})"
-        write_section(RESULTS, name, SECTIONS[name], body, f"python -m tests.bench {name}")
+            body += f"\n\n![{TITLES[name]}]({picture.as_posix()})"
+        write_section(RESULTS, name, TITLES[name], body, f"python -m tests.bench {name}")
+
+
+def _module(name: str) -> ModuleType:
+    folder, _, bench = name.rpartition("-")
+    return importlib.import_module(".".join(["tests.bench", *folder.split(), f"bench_{bench}"]))
 
 
 def markdown(rows: list[dict[str, Any]]) -> str:

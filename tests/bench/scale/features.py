@@ -1,0 +1,27 @@
+"""Features of a stored corpus, made on the cluster that the benches of scale use."""
+
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from tagcore.features import make_features
+from tagcore.shards import Executor
+from tagcore.split import Split
+from tagcore.store import Dataset
+from tagcore.text import Vectoriser
+from tests.bench.scale.measured import figures, two_workers
+
+
+def write_features(folder: Path, corpus: Path, held_out: int) -> dict[str, Any]:
+    """Writes them at the folder; what that cost."""
+    with tempfile.TemporaryDirectory(dir=folder.parent) as root, two_workers(root) as executor:
+        start = time.perf_counter()
+        weigh(corpus, folder, held_out, executor)
+        return {"s": time.perf_counter() - start, **figures(executor)}
+
+
+def weigh(corpus: Path, folder: Path, held_out: int, executor: Executor) -> None:
+    """tf-idf with logarithms of counts, so many documents drawn to measure on."""
+    data = Dataset.open(corpus, "corpus", verify=False)
+    make_features(data, folder, Vectoriser(sublinear_tf=True), Split("drawn", test=held_out), executor=executor)

@@ -24,6 +24,7 @@ from tagcore.text import Vectoriser
 
 XY = tuple[sp.csr_matrix, sp.csr_matrix]
 T = TypeVar("T")
+Columns = tuple[str, str, int]  # of ids, of values, and how many ids there are
 
 
 class Rows(Protocol):
@@ -38,6 +39,9 @@ class Rows(Protocol):
 
     def load(self, part: slice) -> XY:
         """the rows from part.start to part.stop - 1."""
+
+    def labels(self, part: slice) -> sp.csr_matrix:
+        """their tags alone, without reading a word."""
 
     def recipe(self, part: slice) -> Any:
         """what `load_recipe` makes those rows of: as little as can be sent to another process."""
@@ -69,6 +73,10 @@ class InMemory:
     def load(self, part: slice) -> XY:
         _require_part(part, self.n_rows)
         return self.X[part], self.Y[part]
+
+    def labels(self, part: slice) -> sp.csr_matrix:
+        _require_part(part, self.n_rows)
+        return self.Y[part]
 
     def recipe(self, part: slice) -> XY:
         return self.load(part)
@@ -107,20 +115,28 @@ class Stored:
         return replace(self, storage=storage)
 
     def load(self, part: slice) -> XY:
-        _require_part(part, self.n_rows)
-        starts, ends = np.array(self.edges[:-1]), np.array(self.edges[1:])
-        groups = np.flatnonzero((starts < part.stop) & (part.start < ends)).tolist()
-        blocks = self._read(groups)
-        first = self.edges[groups[0]] if groups else 0
-        cut = slice(part.start - first, part.stop - first)
-        widths = self.n_features, self.n_labels
-        X, Y = (_stacked([b[i] for b in blocks], width)[cut] for i, width in enumerate(widths))
+        X, Y = self._matrices(part, [("words", "values", self.n_features), ("tags", "counts", self.n_labels)])
         return X, Y
+
+    def labels(self, part: slice) -> sp.csr_matrix:
+        (Y,) = self._matrices(part, [("tags", "counts", self.n_labels)])
+        return Y
 
     def recipe(self, part: slice) -> "StoredPart":
         return StoredPart(self, part)
 
-    def _read(self, groups: list[int]) -> list[XY]:
+    def _matrices(self, part: slice, columns: list[Columns]) -> list[sp.csr_matrix]:
+        """The rows of a part, a matrix for each pair of columns."""
+        _require_part(part, self.n_rows)
+        starts, ends = np.array(self.edges[:-1]), np.array(self.edges[1:])
+        groups = np.flatnonzero((starts < part.stop) & (part.start < ends)).tolist()
+        blocks = [
+            [_rows_within(matrix, part, self.edges[group]) for matrix in matrices]
+            for group, matrices in zip(groups, self._read(groups, columns), strict=True)
+        ]
+        return [_stacked([block[i] for block in blocks], width) for i, (_, _, width) in enumerate(columns)]
+
+    def _read(self, groups: list[int], columns: list[Columns]) -> list[list[sp.csr_matrix]]:
         try:
             with (
                 self.storage.open(self.file) as opened,
@@ -129,17 +145,16 @@ class Stored:
                 found = tuple(file.metadata.row_group(g).num_rows for g in range(file.num_row_groups))
                 if found != tuple(np.diff(self.edges)):
                     raise StoreError(f"{self._where()}: row groups of {found} rows, expected {np.diff(self.edges)}")
-                return [self._group(file, group) for group in groups]
+                return [self._group(file, group, columns) for group in groups]
         except FileNotFoundError as error:
             raise StoreError(f"{self._where()}: is missing") from error
         except (pa.ArrowInvalid, OSError) as error:
             raise StoreError(f"{self._where()}: not a parquet file ({error})") from error
 
-    def _group(self, file: pq.ParquetFile, group: int) -> XY:
+    def _group(self, file: pq.ParquetFile, group: int, columns: list[Columns]) -> list[sp.csr_matrix]:
         try:
-            table = file.read_row_group(group, columns=["words", "values", "tags", "counts"])
-            X = _matrix(table, "words", "values", self.n_features)
-            return X, _matrix(table, "tags", "counts", self.n_labels)
+            table = file.read_row_group(group, columns=[name for pair in columns for name in pair[:2]])
+            return [_matrix(table, *pair) for pair in columns]
         except (pa.ArrowException, OSError, ValueError) as error:
             raise StoreError(f"{self._where()}: row group {group} is damaged ({error})") from error
 
@@ -197,6 +212,12 @@ def _matrix(table: pa.Table, indices: str, values: str, width: int) -> sp.csr_ma
     if not pc.list_value_length(table[indices]).equals(pc.list_value_length(table[values])):
         raise StoreError(f"the lists of {indices!r} and {values!r} differ in length")
     return csr_from_lists(table[indices], table[values], width)
+
+
+def _rows_within(block: sp.csr_matrix, part: slice, first: int) -> sp.csr_matrix:
+    """The rows of a part, of a block that begins at row `first`; most blocks lie inside and are not copied."""
+    cut = slice(max(part.start - first, 0), min(part.stop - first, block.shape[0]))
+    return block if cut == slice(0, block.shape[0]) else block[cut]
 
 
 def _stacked(blocks: list[sp.csr_matrix], width: int) -> sp.csr_matrix:

@@ -21,6 +21,7 @@ _ALIKE = ("numpy", "scipy", "numba", "scikit-learn", "pyarrow", "dask", "distrib
 _OURS = {  # what our own workers are told; those of others have their own settings
     "distributed.scheduler.allowed-failures": 2,  # deaths on one shard before it is taken for the cause
     "distributed.scheduler.worker-saturation": "inf",  # neighbouring shards on one worker: sums move fewer bytes
+    "distributed.worker.memory.target": False,  # shards of one process may share what Dask would count for each
     "distributed.worker.memory.pause": False,  # one that waits for memory nobody will free would wait for ever
     "distributed.nanny.pre-spawn-environ": {
         f"{name}_NUM_THREADS": 1 for name in ("OMP", "OPENBLAS", "MKL", "NUMBA", "VECLIB_MAXIMUM", "NUMEXPR")

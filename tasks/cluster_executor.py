@@ -32,10 +32,11 @@ _DEEP = 8  # calls on top of each other that are worth a file
 
 @dataclass
 class Traffic:
-    """Bytes of arrays that the driver wrote for workers, and that it read of their results."""
+    """Bytes of arrays that the driver wrote for workers, and that it read of their results; how often it waited."""
 
     sent: int = 0
     received: int = 0
+    rounds: int = 0
 
 
 @dataclass
@@ -75,6 +76,7 @@ class DaskExecutor:
     def get(self, references: list) -> list:
         travelling = self._fetch(references)
         self.traffic.received += sum(map(array_bytes, travelling))
+        self.traffic.rounds += 1
         found = [value.value() if isinstance(value, Stowed) else freeze(value) for value in travelling]
         with self._lock:
             self._settle()

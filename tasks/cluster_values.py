@@ -2,14 +2,15 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, is_dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from dask.sizeof import sizeof
 
-from tagcore.shards import freeze
+from tagcore.shards import Shard, freeze
 from tagcore.storage import Storage
 
 INLINE = 1 << 16  # values with fewer bytes of arrays are not worth a file
@@ -66,6 +67,23 @@ def execute(function: Callable, place: tuple[Storage, str] | None, *args: Any) -
     """What a worker runs: the function on the values behind its arguments; its result goes by file to `place`."""
     value = freeze(function(*(_read.get(a) if isinstance(a, Stowed) else a for a in args)))
     return value if place is None else stow(value, *place)
+
+
+@sizeof.register(Shard)
+def shard_bytes(shard: Shard) -> int:
+    """Dask places steps by the size of what they need, and does not look inside what a model makes of its rows."""
+    return 256 + sum({id(array): array.nbytes for array in _arrays_inside(shard.data)}.values())
+
+
+def _arrays_inside(value: Any) -> Iterator[np.ndarray]:
+    if isinstance(value, np.ndarray):
+        yield value
+    elif sp.issparse(value) and value.format in ("csr", "csc"):
+        yield from (value.data, value.indices, value.indptr)
+    else:
+        parts = vars(value).values() if is_dataclass(value) else value.values() if isinstance(value, dict) else value
+        for part in parts if isinstance(parts, Iterable) and not isinstance(parts, str) else ():
+            yield from _arrays_inside(part)
 
 
 class _ReadOnce:

@@ -24,7 +24,7 @@ def learn(model: "BOMC", rows: Rows, seed: int | None, parts: Parts | None = Non
     state, plan = _state(model, siblings), _plan(model)
     if not plan.running or model.variant == "multi-class":
         for block, _ in stream_blocks(rows.n_rows, None):
-            Y = rows.load(block)[1]
+            Y = rows.labels(block)
             if model.variant == "multi-class":
                 _require_one_each(Y, block.start)
             if not plan.running:

@@ -9,12 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from dask.sizeof import sizeof
 from sklearn.base import clone
 
 from tagcore.baselines import OneVsRestLinear, PassiveAggressive, Ridge
 from tagcore.models import BMLPL, BOMC
+from tagcore.models.bomc_shards import Documents
 from tagcore.rows import InMemory
-from tagcore.shards import InProcess, Shards, row_shards
+from tagcore.shards import InProcess, Shard, Shards, row_shards
 from tagcore.storage import Folder
 from tagcore.training import Checkpoints
 from tasks import cluster_executor
@@ -194,6 +196,15 @@ def product(shard, state, wide):
     assert name == "name"
     assert not X.data.flags.writeable
     return X @ wide, "columns" if wide.flags.f_contiguous else "rows"
+
+
+def test_a_shard_is_as_large_as_what_a_model_made_of_its_rows():
+    """Dask places steps by size, and would move what it takes for nothing."""
+    X = sp.random(200, 50, 0.1, "csr", random_state=0)
+    size = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+    within = [Documents(X, X), (X, "a name", None), {"X": X}, [X, 3.0]]
+    assert [sizeof(Shard(0, 0, data)) - 256 for data in within] == [size] * 4
+    assert sizeof(Shard(0, 0, "text")) == 256
 
 
 def test_traffic_is_told_with_progress(executor):

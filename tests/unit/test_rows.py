@@ -74,6 +74,7 @@ def test_any_part_is_the_same_bits_from_memory_and_from_row_groups(both, data):
         X, Y = load_recipe(rows.recipe(part))
         assert same(X, held.X[part])
         assert same(Y, held.Y[part])
+        assert same(rows.labels(part), held.Y[part])
 
 
 def test_only_the_row_groups_that_a_part_overlaps_are_read(folder, tmp_path):

@@ -15,7 +15,7 @@ from tests.bench.scale.measured import Job, measured
 QUERIES = 1000
 MODELS: dict[str, TagModel] = {
     "BMLPL, K = 50, 20 iterations of EM": BMLPL(n_topics=50, max_iter=20),
-    "BMLPL, K = 50, one pass of online EM": BMLPL(n_topics=50, inference="online", batch_rows=20_000, max_iter=1),
+    "BMLPL, K = 50, one pass of online EM": BMLPL(n_topics=50, inference="online", batch_rows=50_000, max_iter=1),
     "kNN": KNN(),
 }
 

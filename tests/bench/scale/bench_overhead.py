@@ -1,7 +1,9 @@
 """Two workers (`local:2`) against two threads of this process on the same stored rows, reading included; the better of
-two runs each, after a fit on a few rows by both, so that no start, no module and no compiling is in the times. A round
-is what progress tells of. To let rounds grow, online EM takes ten minibatches whatever the rows. Behind each model
-stands the shortest round, in process, from which on two workers take at most 1.3 times as long: the crossover.
+two runs each, of long ones one, after a fit on a few rows by both, so that no start, no module and no compiling is in
+the times. A round is what the driver waits for on the cluster: a sum over the shards, or what they collect. EM takes
+three of them an iteration, a minibatch of online EM and a sweep of Gibbs one for every conjugate-gradient step; online
+EM takes ten minibatches whatever the rows. Behind each model stands the shortest round, in process, from which on two
+workers take at most 1.3 times as long: the crossover.
 """
 
 import tempfile
@@ -20,19 +22,20 @@ from tagcore.models import BMLPL, BOMC
 from tagcore.prediction import Spread
 from tagcore.rows import Stored
 from tagcore.shards import Executor, InProcess
+from tasks.cluster_executor import DaskExecutor
 from tests.bench.scale.corpora import place, rcv1, rows_wanted
 from tests.bench.scale.features import weigh
 from tests.bench.scale.head import head
-from tests.bench.scale.measured import compile_for, trained, two_workers
+from tests.bench.scale.measured import compile_for, two_workers
 from tests.bench.scale.processes import alone
 
 SIZES = (10_000, 50_000, 250_000)
 BAR = 1.3
 QUERIES = 1000
 HELD_OUT = 100
-_RUNS = 2
+_LONG = 15.0  # seconds
 
-Timed = Callable[[Executor], dict[str, float]]  # seconds, and rounds where there are any
+Work = Callable[[Executor], Any]
 
 
 @dataclass(frozen=True)
@@ -83,32 +86,32 @@ def training(machine: Trained, features: Path) -> list[dict[str, Any]]:
     def prepare(executor: Executor) -> None:
         compile_for(machine.sized(500), every, executor)
 
-    def timed(size: int) -> Timed:
-        return lambda executor: trained(machine.sized(size), head(every, size), executor)
+    def work(size: int) -> Work:
+        return lambda executor: machine.sized(size).fit_rows(head(every, size), executor=executor)
 
-    return compared(machine.what, {size: timed(size) for size in sizes()}, prepare)
+    return compared(machine.what, {size: work(size) for size in sizes()}, prepare)
 
 
 def tagging(features: Path) -> list[dict[str, Any]]:
     every, queries = Stored.open(features, "train"), head(Stored.open(features, "test"), QUERIES)
 
-    def timed(size: int) -> Timed:
+    def work(size: int) -> Work:
         model = KNN().fit_rows(head(every, size))
-        return lambda executor: _seconds(lambda: Spread(model, queries, executor).top_k(5))
+        return lambda executor: Spread(model, queries, executor).top_k(5)
 
-    return compared("kNN scoring", {size: timed(size) for size in sizes()}, lambda e: compile_for(KNN(), every, e))
+    return compared("kNN scoring", {size: work(size) for size in sizes()}, lambda e: compile_for(KNN(), every, e))
 
 
 def weighing(corpora: dict[int, Path]) -> list[dict[str, Any]]:
-    def timed(corpus: Path, executor: Executor) -> dict[str, float]:
+    def work(corpus: Path, executor: Executor) -> None:
         with tempfile.TemporaryDirectory(dir=place()) as folder:
-            return _seconds(lambda: weigh(corpus, Path(folder) / "features", HELD_OUT, executor))
+            weigh(corpus, Path(folder) / "features", HELD_OUT, executor)
 
-    works: dict[int, Timed] = {size: partial(timed, corpus) for size, corpus in corpora.items()}
+    works: dict[int, Work] = {size: partial(work, corpus) for size, corpus in corpora.items()}
     return compared("tf-idf", works, works[min(works)])
 
 
-def compared(what: str, works: dict[int, Timed], prepare: Callable[[Executor], Any]) -> list[dict[str, Any]]:
+def compared(what: str, works: dict[int, Work], prepare: Callable[[Executor], Any]) -> list[dict[str, Any]]:
     """A row for every size, measured in this process and on a cluster that is opened once."""
     rows = []
     with tempfile.TemporaryDirectory(dir=place()) as root, two_workers(root) as cluster:
@@ -116,8 +119,8 @@ def compared(what: str, works: dict[int, Timed], prepare: Callable[[Executor], A
         for executor in (threads, cluster):
             prepare(executor)
         for size, work in works.items():
-            here, there = (min((work(e) for _ in range(_RUNS)), key=lambda t: t["s"]) for e in (threads, cluster))
-            rounds = here.get("rounds") or 1
+            here, there = (better(work, executor) for executor in (threads, cluster))
+            rounds = there["rounds"]
             rows.append(
                 {
                     "what": f"{what}, {size:,} rows",
@@ -133,6 +136,23 @@ def compared(what: str, works: dict[int, Timed], prepare: Callable[[Executor], A
     return rows
 
 
+def better(work: Work, executor: Executor) -> dict[str, float]:
+    """Of two runs, or the one that took long."""
+    first = timed(work, executor)
+    return first if first["s"] > _LONG else min(first, timed(work, executor), key=lambda found: found["s"])
+
+
+def timed(work: Work, executor: Executor) -> dict[str, float]:
+    """Seconds, and on a cluster how often the driver waited for it."""
+    before, start = waited(executor), time.perf_counter()
+    work(executor)
+    return {"s": time.perf_counter() - start, "rounds": waited(executor) - before}
+
+
+def waited(executor: Executor) -> int:
+    return executor.traffic.rounds if isinstance(executor, DaskExecutor) else 0
+
+
 def with_crossover(what: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Behind the rows, the shortest round from which on all longer ones keep the bar."""
     crossover = None
@@ -142,9 +162,3 @@ def with_crossover(what: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]
         crossover = row["ms a round, 2 threads"]
     found = "not reached" if crossover is None else f"{crossover:.0f} ms a round"
     return [*rows, {"what": f"**{what}: crossover**", "ms a round, 2 threads": found}]
-
-
-def _seconds(work: Callable[[], Any]) -> dict[str, float]:
-    start = time.perf_counter()
-    work()
-    return {"s": time.perf_counter() - start}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tagcore.base import TagModel
-from tagcore.baselines import KNN, OneVsRestLinear
+from tagcore.baselines import KNN
 from tagcore.models import BMLPL, BOMC
 from tests.bench.scale.corpora import rcv1, rows_wanted
 from tests.bench.scale.measured import Job, measured
@@ -16,11 +16,9 @@ SIZES = (100_000, 200_000, 400_000, 800_000)
 QUERIES = 500
 ITERATIONS = 3
 MODELS: dict[str, TagModel] = {
-    "BOMC, coupled, one stream": BOMC(),
     "BOMC, coupled, class shards": BOMC(parallel="classes"),
     "BOMC, independent": BOMC("independent"),
     "BMLPL, K = 50": BMLPL(n_topics=50, max_iter=ITERATIONS),
-    "OneVsRestLinear": OneVsRestLinear(),
     "kNN": KNN(),
 }
 

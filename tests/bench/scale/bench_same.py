@@ -87,11 +87,11 @@ def digest(model: TagModel, held_out: Rows, executor: Executor) -> str:
     return found.hexdigest()[:12]
 
 
-def distance(model: TagModel, exact: TagModel, held_out: Rows) -> dict[str, float]:
+def distance(model: TagModel, exact: TagModel, held_out: Rows) -> dict[str, Any]:
     """Of their scores and of their first tags."""
     X, _ = held_out.load(slice(0, held_out.n_rows))
     one, other = (np.concatenate([z.ravel() for _, z in m.score_blocks(X)]) for m in (model, exact))
     here, there = (quality(held_out, m.top_k(X, 5)[0]) for m in (model, exact))
     shown = "P@1", "micro-F1@5", "macro-F1@5"
     differences = {f"{name} minus the stream's": here[name] - there[name] for name in shown}
-    return {"correlation of z": float(np.corrcoef(one, other)[0, 1]), **differences}
+    return {"correlation of z": f"{np.corrcoef(one, other)[0, 1]:.7f}", **differences}

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+import scipy.sparse as sp
+
 from tagcore.rows import XY, Rows
 
 
@@ -27,6 +29,9 @@ class Head:
 
     def load(self, part: slice) -> XY:
         return self.rows.load(part)
+
+    def labels(self, part: slice) -> sp.csr_matrix:
+        return self.rows.labels(part)
 
     def recipe(self, part: slice) -> Any:
         return self.rows.recipe(part)

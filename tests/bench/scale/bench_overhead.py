@@ -2,8 +2,8 @@
 two runs each, of long ones one, after a fit on a few rows by both, so that no start, no module and no compiling is in
 the times. A round is what the driver waits for on the cluster: a sum over the shards, or what they collect. EM takes
 three of them an iteration, a minibatch of online EM and a sweep of Gibbs one for every conjugate-gradient step; online
-EM takes ten minibatches whatever the rows. Behind each model stands the shortest round, in process, from which on two
-workers take at most 1.3 times as long: the crossover.
+EM takes ten minibatches whatever the rows. kNN answers 4,000 queries, its index shared for them. Behind each model
+stands the shortest round, in process, from which on two workers take at most 1.3 times as long: the crossover.
 """
 
 import tempfile
@@ -31,7 +31,7 @@ from tests.bench.scale.processes import alone
 
 SIZES = (10_000, 50_000, 250_000)
 BAR = 1.3
-QUERIES = 1000
+QUERIES = 4000
 HELD_OUT = 100
 _LONG = 15.0  # seconds
 

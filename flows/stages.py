@@ -93,9 +93,10 @@ def prepared(recipe: Recipe) -> tuple[Path, list[Job]]:
     if recipe.tuning:
         return prepared(tuned(recipe))
     corpus = ingest(recipe)
-    rows = [features(_redrawn(recipe, seed), corpus) for seed in (recipe.seeds if recipe.split.redraw else [0])]
-    places = zip(recipe.seeds, rows if recipe.split.redraw else rows * len(recipe.seeds), strict=True)
-    return corpus, [Job(model, place, seed) for seed, place in places for model in recipe.all_models()]
+    splits = recipe.seeds if recipe.split.redraw else recipe.seeds[:1]
+    rows = {seed: features(_redrawn(recipe, seed), corpus) for seed in splits}
+    first = rows[splits[0]]
+    return corpus, [Job(model, rows.get(seed, first), seed) for seed in recipe.seeds for model in recipe.all_models()]
 
 
 def measured(recipe: Recipe, jobs: list[Job]) -> list[Measured]:

@@ -14,6 +14,7 @@ from tagcore.training import Checkpoints
 
 CALIBRATION_SHARE = 0.1
 _ROUNDS = ("max_iter", "burn_in", "n_draws")  # what models call the length of their training
+_LONG_ENOUGH = 1000  # for a corner of the data, whose solvers shall not complain that they were cut short
 CALIBRATION_DEPTH = 10  # the ranks that people look at
 
 
@@ -44,7 +45,7 @@ def warm_up(model: TagModel, rows: Rows) -> None:
     X, Y = rows.load(slice(0, min(40, rows.n_rows)))
     corner, brief = X[:, :60], clone(model)
     rounds = {name: value for name, value in model.get_params().items() if name in _ROUNDS}
-    brief.set_params(**{name: min(value, 3) for name, value in rounds.items() if isinstance(value, int)})
+    brief.set_params(**{name: min(value, _LONG_ENOUGH) for name, value in rounds.items() if isinstance(value, int)})
     with suppress(ValueError):  # a corner may be too small for what the whole is large enough for
         brief.fit(corner, Y[:, :20]).top_k(corner, 2)
 

@@ -16,7 +16,7 @@ from tagcore.metrics.calibration import STRATEGIES, expected_calibration_error, 
 from tagcore.metrics.classification import LabelCounts, hamming_loss, label_counts, per_tag_table
 from tagcore.metrics.evaluation import Counts, Evaluation
 from tagcore.metrics.intervals import Measure, bootstrap_intervals, bootstrap_ratios
-from tagcore.metrics.labelled import labelled
+from tagcore.metrics.labelled import labelled, require_rules
 from tagcore.metrics.losses import RowRanks
 from tagcore.metrics.propensity import Ratio, propensities, propensity_hits
 from tagcore.metrics.ranking import Hits, mark_hits
@@ -57,6 +57,8 @@ def evaluate(
         raise ValueError("the test set has no documents: there is nothing to measure")
     if not ks or min(ks) < 1:
         raise ValueError(f"ks is {tuple(ks)}, expected at least one k, each 1 or more")
+    rates = None if train_counts is None or not train_documents else np.asarray(train_counts) / train_documents
+    require_rules(labelling, rates)
     ks = sorted(set(ks))
     progress = progress or silent
     spread = Spread(model, rows, executor)
@@ -81,7 +83,6 @@ def evaluate(
 
     right = ranked.right[:, :SUGGESTED]
     probabilities = model.proba(scores[:, :SUGGESTED])
-    rates = None if train_counts is None or not train_documents else np.asarray(train_counts) / train_documents
     by_rule = labelled(spread, model, truth, of_positives, labelling, rates)
     progress(3, PASSES, {name: measure.value for name, measure in by_rule.macro.items()})
     ratios = _micro(right, hits.n_true)

@@ -66,6 +66,14 @@ class Labelled:
     expected_f: pa.Table
 
 
+def require_rules(rules: Sequence[str], rates: np.ndarray | None) -> None:
+    """ValueError for a rule that there is not, or that needs to know how often labels were trained on."""
+    if unknown := [rule for rule in rules if rule not in RULES]:
+        raise ValueError(f"no labelling rule {unknown[0]!r}; there are {', '.join(RULES)}")
+    if "class-mass" in rules and rates is None:
+        raise ValueError("class-mass needs train_counts and train_documents: how often each tag was trained on")
+
+
 def labelled(
     spread: Spread,
     model: Any,
@@ -79,10 +87,6 @@ def labelled(
 
     Where they are known, macro measures are of the labels that training had: no model can give any other.
     """
-    if unknown := [rule for rule in rules if rule not in RULES]:
-        raise ValueError(f"no labelling rule {unknown[0]!r}; there are {', '.join(RULES)}")
-    if "class-mass" in rules and rates is None:
-        raise ValueError("class-mass needs train_counts and train_documents: how often each tag was trained on")
     sampled = _expected_f(model, spread) if "sampled" in rules else None
     best, curve = None, EXPECTED_F.empty_table()
     if sampled is not None:

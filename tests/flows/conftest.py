@@ -13,6 +13,8 @@ import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 
+from tests.flows.cluster_processes import DaskProcesses
+
 
 @dataclass(frozen=True)
 class Tagflow:
@@ -76,3 +78,12 @@ def s3():
         boto3.client("s3").create_bucket(Bucket="runs")
         yield env
     server.stop()
+
+
+@pytest.fixture(scope="module")
+def s3_workers(s3, tmp_path_factory):
+    """A scheduler and two workers that know the S3 server."""
+    made = DaskProcesses(tmp_path_factory.mktemp("dask"), **s3)
+    made.grow(2)
+    yield made
+    made.close()

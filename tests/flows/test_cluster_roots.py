@@ -15,17 +15,8 @@ from tasks.cluster import Cluster, Tls, open_cluster
 from tasks.cluster_errors import ClusterError, ClusterLostError
 from tasks.cluster_storage import Remote, storage_at
 from tasks.settings import load_settings
-from tests.flows.cluster_processes import DaskProcesses
 from tests.flows.cluster_toys import learn
 from tests.unit.test_rows import damage, features, matrices, stored_features
-
-
-@pytest.fixture(scope="module")
-def processes(s3, tmp_path_factory):
-    made = DaskProcesses(tmp_path_factory.mktemp("dask"), **s3)
-    made.grow(2)
-    yield made
-    made.close()
 
 
 @pytest.fixture
@@ -59,11 +50,11 @@ def test_a_bucket_keeps_files_as_a_folder_does(bucket, tmp_path):
         assert storage.names() == []
 
 
-def test_training_with_its_files_and_checkpoints_in_a_bucket(processes, bucket):
+def test_training_with_its_files_and_checkpoints_in_a_bucket(s3_workers, bucket):
     expected = learn(InProcess())
     checkpoints = Checkpoints(bucket.inside("checkpoints"), "toy", every_seconds=0)
     seen = []
-    with open_cluster(Cluster(processes.address, str(bucket))) as executor:
+    with open_cluster(Cluster(s3_workers.address, str(bucket))) as executor:
         found = learn(executor, checkpoints=checkpoints, progress=lambda *_: seen.append(executor.storage.names()))
         assert isinstance(executor.storage, Remote)
     assert found.arrays["centres"].tobytes() == expected.arrays["centres"].tobytes()
@@ -80,14 +71,14 @@ def column_sums(shard, state):
 
 
 @pytest.mark.parametrize("where", ["folder", "bucket"])
-def test_workers_read_their_own_row_groups(processes, bucket, tmp_path, where):
+def test_workers_read_their_own_row_groups(s3_workers, bucket, tmp_path, where):
     folder = features(tmp_path)
     rows = Stored.open(folder, "train")
     if where == "bucket":
         bucket.write(rows.file, (folder / rows.file).read_bytes())
         rows = rows.at(bucket)
     expected = shards_of(Stored.open(folder, "train"), 5, tuple).sum(column_sums)
-    with open_cluster(Cluster(processes.address, tmp_path / "root")) as executor:
+    with open_cluster(Cluster(s3_workers.address, tmp_path / "root")) as executor:
         found = shards_of(rows, 5, tuple, executor).sum(column_sums)
         assert executor.traffic.sent == 0
     for name, values in expected.items():
@@ -96,11 +87,11 @@ def test_workers_read_their_own_row_groups(processes, bucket, tmp_path, where):
     np.testing.assert_allclose(found["words"], np.asarray(X.sum(axis=0)).ravel(), rtol=1e-5)
 
 
-def test_a_damaged_row_group_is_one_clear_error(processes, tmp_path, capfd):
+def test_a_damaged_row_group_is_one_clear_error(s3_workers, tmp_path, capfd):
     folder = features(tmp_path)
     rows = Stored.open(folder, "train")
     damage(folder, 3)
-    with open_cluster(Cluster(processes.address, tmp_path / "root")) as executor:
+    with open_cluster(Cluster(s3_workers.address, tmp_path / "root")) as executor:
         with pytest.raises(StoreError, match=r"train\.parquet: row group 3 is damaged"):
             shards_of(rows, 5, tuple, executor).sum(column_sums)
         found = stored_features(tmp_path / "other")
@@ -108,20 +99,20 @@ def test_a_damaged_row_group_is_one_clear_error(processes, tmp_path, capfd):
     assert "Traceback" not in capfd.readouterr().err
 
 
-def test_a_root_that_workers_do_not_reach_is_named(processes, tmp_path, monkeypatch):
+def test_a_root_that_workers_do_not_reach_is_named(s3_workers, tmp_path, monkeypatch):
     monkeypatch.setattr(cluster_connect, "look", lambda *_: "FileNotFoundError()")
     with (
         pytest.raises(ClusterError, match=r"cannot read .*all workers must reach the root"),
-        open_cluster(Cluster(processes.address, tmp_path)),
+        open_cluster(Cluster(s3_workers.address, tmp_path)),
     ):
         pass
 
 
-def test_workers_with_other_code_are_refused(processes, tmp_path, monkeypatch):
+def test_workers_with_other_code_are_refused(s3_workers, tmp_path, monkeypatch):
     monkeypatch.setattr(cluster_connect, "facts", lambda: {"tagcore": "other"})
     with (
         pytest.raises(ClusterError, match=r"has tagcore .*, this process other: results would differ"),
-        open_cluster(Cluster(processes.address, tmp_path)),
+        open_cluster(Cluster(s3_workers.address, tmp_path)),
     ):
         pass
 

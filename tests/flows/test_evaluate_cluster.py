@@ -5,7 +5,6 @@ import shutil
 import numpy as np
 import pytest
 
-from flows.recipe import load_recipe
 from tagcore import load_model
 from tagcore.baselines import KNN
 from tagcore.metrics import RULES
@@ -16,12 +15,11 @@ from tagcore.shards import InProcess
 from tasks.cluster import Cluster, open_cluster
 from tasks.evaluate import evaluate
 from tasks.executors import kept_open
-from tasks.features import features
-from tasks.ingest import ingest
 from tasks.steps import RECORD
 from tasks.thresholds import thresholds
 from tasks.train import train
 from tests.flows.cluster_processes import DaskProcesses
+from tests.flows.demo import demo_features
 from tests.unit.baselines.problems import noisy
 
 MODELS = {
@@ -35,10 +33,7 @@ MODELS = {
 def made(tmp_path_factory):
     """(store, features) of the demo."""
     store = tmp_path_factory.mktemp("store")
-    data = {"source": "demo", "documents": 900, "options": {}, "skip_bad_rows": False}
-    split = load_recipe("demo").split.model_dump()
-    corpus = ingest.fn(data, store).result()
-    return store, features.fn(corpus, {"min_df": 2}, split, Cluster(), 1, store).result()
+    return store, demo_features(store, documents=900)
 
 
 def trained(made, name):

@@ -13,20 +13,11 @@ from tasks.cluster_storage import storage_at
 from tasks.executors import kept_open
 from tasks.features import features
 from tasks.steps import RECORD
-from tests.flows.cluster_processes import DaskProcesses
 from tests.unit.test_features import contents, counted_corpus, text_corpus
 from tests.unit.test_pieces import damage
 
 SPLIT = {"kind": "auto", "test": 0.3, "seed": 1, "validation": 0.0, "revealed": 0.9}
 SPLIT |= dict.fromkeys(["train_documents", "test_documents"])
-
-
-@pytest.fixture(scope="module")
-def processes(s3, tmp_path_factory):
-    made = DaskProcesses(tmp_path_factory.mktemp("dask"), **s3)
-    made.grow(2)
-    yield made
-    made.close()
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +45,8 @@ def test_local_workers_give_the_files_of_one_process(corpora, tmp_path):
             assert made_on(local, corpus, tmp_path / f"local-{name}") == alone
 
 
-def test_workers_read_a_copy_of_the_corpus_at_a_bucket(processes, corpora, tmp_path):
-    cluster = Cluster(processes.address, "s3://runs/features")
+def test_workers_read_a_copy_of_the_corpus_at_a_bucket(s3_workers, corpora, tmp_path):
+    cluster = Cluster(s3_workers.address, "s3://runs/features")
     for name, corpus in corpora.items():
         alone = made_on(Cluster(), corpus, tmp_path / f"alone-{name}")
         assert made_on(cluster, corpus, tmp_path / f"bucket-{name}") == alone
@@ -65,29 +56,29 @@ def test_workers_read_a_copy_of_the_corpus_at_a_bucket(processes, corpora, tmp_p
         assert set(copies.names()) == expected
 
 
-def test_a_worker_killed_while_rows_are_made_changes_nothing(processes, corpora, tmp_path):
+def test_a_worker_killed_while_rows_are_made_changes_nothing(s3_workers, corpora, tmp_path):
     corpus, split = Dataset.open(corpora["texts"], "corpus"), Split(test=0.3)
     n, killed = corpus.counts["documents"], []
 
     def kill(done, total, known):
         if done > n + n // 4 and not killed:
-            killed.append(processes.kill_worker())
+            killed.append(s3_workers.kill_worker())
 
     make_features(corpus, tmp_path / "alone", Vectoriser(), split)
-    processes.grow(2)
-    with open_cluster(Cluster(processes.address, tmp_path / "root")) as executor:
+    s3_workers.grow(2)
+    with open_cluster(Cluster(s3_workers.address, tmp_path / "root")) as executor:
         make_features(corpus, tmp_path / "features", Vectoriser(), split, executor=executor, progress=kill)
     assert len(killed) == 1
     assert contents(tmp_path / "features") == contents(tmp_path / "alone")
 
 
-def test_a_damaged_row_group_is_one_clear_error(processes, tmp_path, capfd):
+def test_a_damaged_row_group_is_one_clear_error(s3_workers, tmp_path, capfd):
     text_corpus().save(tmp_path / "corpus", rows_per_group=8)
     corpus = Dataset.open(tmp_path / "corpus", "corpus")
     damage(tmp_path / "corpus/documents.parquet", 21, "text")
-    processes.grow(2)
+    s3_workers.grow(2)
     with (
-        open_cluster(Cluster(processes.address, tmp_path / "root")) as executor,
+        open_cluster(Cluster(s3_workers.address, tmp_path / "root")) as executor,
         pytest.raises(StoreError, match=r"corpus/documents\.parquet: row group 21 is damaged"),
     ):
         make_features(corpus, tmp_path / "features", Vectoriser(), Split(), executor=executor)
@@ -95,12 +86,12 @@ def test_a_damaged_row_group_is_one_clear_error(processes, tmp_path, capfd):
     assert "Traceback" not in capfd.readouterr().err
 
 
-def test_arrays_go_by_file_and_the_vectoriser_once(processes, corpora, tmp_path):
+def test_arrays_go_by_file_and_the_vectoriser_once(s3_workers, corpora, tmp_path):
     """what all shards share is written once a pass; the corpus is not sent at all."""
     corpus = Dataset.open(corpora["texts"], "corpus")
     words = [f"word{i:07d}" for i in range(20_000)]
-    processes.grow(2)
-    with open_cluster(Cluster(processes.address, tmp_path / "root")) as executor:
+    s3_workers.grow(2)
+    with open_cluster(Cluster(s3_workers.address, tmp_path / "root")) as executor:
         vectoriser = Vectoriser(vocabulary=["the", *words])
         make_features(corpus, tmp_path / "features", vectoriser, Split(test=0.3), executor=executor)
         size = sum(len(word) for word in ["the", *words])

@@ -15,13 +15,12 @@ from tagcore.store import Dataset
 from tagcore.thresholds import cross_validated_thresholds
 from tasks.cluster import Cluster
 from tasks.evaluate import evaluate, merit
-from tasks.features import features
-from tasks.ingest import ingest
 from tasks.steps import record_of
 from tasks.thresholds import threshold_seconds, thresholds
 from tasks.topics import topics_of
 from tasks.track import Measured
 from tasks.train import train
+from tests.flows.demo import demo_features
 
 
 @pytest.fixture
@@ -89,12 +88,9 @@ def test_a_search_is_by_its_own_measure_on_validation_documents(seen, monkeypatc
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A store with features of the demo."""
+    """(store, features) of the demo."""
     store = tmp_path_factory.mktemp("store")
-    data = {"source": "demo", "documents": 300, "options": {}, "skip_bad_rows": False}
-    split = load_recipe("demo").split.model_dump()
-    corpus = ingest.fn(data, store).result()
-    return store, features.fn(corpus, {"min_df": 2}, split, Cluster(), 1, store).result()
+    return store, demo_features(store, documents=300)
 
 
 def trained(made, thresholds_of=None):

@@ -156,7 +156,7 @@ def test_no_rule_walks_no_scores():
 def test_mistakes_are_named():
     model, truth = Fixed(np.zeros((2, 2))), sp.csr_matrix(np.eye(2))
     with pytest.raises(ValueError, match="no labelling rule 'best'; there are half, class-mass, thresholds, sampled"):
-        measure(model, truth, ["best"])
+        evaluate(model, sp.csr_matrix(np.eye(2)), truth, labelling=["best"])
     with pytest.raises(ValueError, match="class-mass needs train_counts and train_documents"):
         evaluate(model, sp.csr_matrix(np.eye(2)), truth, labelling=["class-mass"])
 

@@ -6,17 +6,17 @@ from itertools import islice
 
 from prefect import flow
 
+from flows.grid import curve_setting, lines_of_models, varied
 from flows.nightly import comparison_key
-from flows.recipe import Recipe
 from flows.stages import measured, prepared
-from flows.varied import curve_setting, lines_of_models, varied
-from tasks.curves import Curves, Point, draw_curves
-from tasks.executors import kept_open
-from tasks.places import data_name, performance_report, registered_name, registry_of, report_folder
-from tasks.registry import reach
-from tasks.report import LABELLED, Report, report
+from tasks.cluster.sessions import kept_open
+from tasks.naming import data_name, performance_report, registered_name, registry_of, report_folder
+from tasks.recipe import Recipe
+from tasks.registry.client import reach
+from tasks.registry.tracking import Measured, comparison, log_performance, track
+from tasks.reporting.curves import Curves, Point, draw_curves
+from tasks.reporting.report import LABELLED, Report, report
 from tasks.settings import Settings, load_settings
-from tasks.track import Measured, comparison, log_performance, track
 
 
 @dataclass(frozen=True)

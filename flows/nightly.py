@@ -5,18 +5,18 @@ from dataclasses import dataclass
 
 from prefect import flow
 
-from flows.recipe import Recipe
 from flows.stages import measured, prepared, register
-from tagcore.contest import at_k
-from tasks.examples import Example, suggest
-from tasks.executors import kept_open
-from tasks.places import data_name, performance_report, registered_name, registry_of, report_folder
+from tagcore.metrics.held_out import at_k
+from tasks.cache import key_of
+from tasks.cluster.sessions import kept_open
+from tasks.naming import data_name, performance_report, registered_name, registry_of, report_folder
 from tasks.promotion import Decision, promote
-from tasks.registry import reach
-from tasks.report import Report, report
+from tasks.recipe import Recipe
+from tasks.registry.client import reach
+from tasks.registry.tracking import Measured, comparison, log_performance
+from tasks.reporting.examples import Example, suggest
+from tasks.reporting.report import Report, report
 from tasks.settings import load_settings
-from tasks.steps import key_of
-from tasks.track import Measured, comparison, log_performance
 
 
 @dataclass(frozen=True)

@@ -7,21 +7,21 @@ from typing import Any
 
 from prefect import flow
 
-from flows.recipe import Model, Recipe
-from flows.side_by_side import each, made
-from tagcore.files import require_writable
+from flows.map_tasks import each, made
 from tagcore.readers import recognise
-from tasks.cluster import Cluster
+from tagcore.store.files import require_writable
+from tasks.cluster.backend import Cluster
 from tasks.evaluate import evaluate as evaluate_task
 from tasks.evaluate import merit
 from tasks.features import features as features_task
 from tasks.ingest import ingest as ingest_task
-from tasks.places import registered_name, registry_of
+from tasks.naming import registered_name, registry_of
+from tasks.recipe import Model, Recipe
+from tasks.registry.tracking import Measured
+from tasks.registry.tracking import register as register_task
+from tasks.registry.tracking import track as track_task
 from tasks.settings import load_settings
 from tasks.thresholds import thresholds as thresholds_task
-from tasks.track import Measured
-from tasks.track import register as register_task
-from tasks.track import track as track_task
 from tasks.train import train as train_task
 
 

@@ -65,7 +65,7 @@ def _services(home: Path | None) -> list[tuple[str, Callable[[], str]]]:
         return f"{read}; home {settings().state}, prefect {settings().prefect}, registry {settings().tracking_uri}"
 
     def state_folder() -> str:
-        from tagcore.files import require_writable
+        from tagcore.store.files import require_writable
 
         require_writable(settings().state)
         free = shutil.disk_usage(settings().state).free / 2**30
@@ -80,8 +80,8 @@ def _services(home: Path | None) -> list[tuple[str, Callable[[], str]]]:
         return f"server at {server.url}" if server else "no server running; `tagflow run` starts one"
 
     def registry() -> str:
-        from tasks.places import registry_of
-        from tasks.registry import champions, reach
+        from tasks.naming import registry_of
+        from tasks.registry.client import champions, reach
 
         reach(registry_of(settings()))
         return f"reachable; in service: {', '.join(champions(registry_of(settings()))) or 'nothing yet'}"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 def prepare(home: Path | None, say: Callable[[str], None], cluster: str | None = None) -> "Settings":
     """Must be called before anything imports prefect: its settings are read from the environment at import."""
     from infra.stack.prefect import connect, ensure_server
-    from tagcore.files import require_writable
+    from tagcore.store.files import require_writable
     from tasks.settings import load_settings
 
     settings = load_settings(home=home, cluster=cluster)

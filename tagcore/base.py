@@ -12,12 +12,12 @@ from safetensors.numpy import load_file, save_file
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from tagcore.files import new_folder, write_text
 from tagcore.kernels.ranking import best_of_rows
 from tagcore.shards import Executor, InProcess, contiguous, freeze
+from tagcore.store.files import new_folder, write_text
 
 if TYPE_CHECKING:
-    from tagcore.rows import Rows
+    from tagcore.features.rows import Rows
     from tagcore.training import Checkpoints
 
 FORMAT = 1

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
-from tagcore.schemas import BAGS, DOCUMENTS, NAMES, RATINGS, TAGGINGS
-from tagcore.store import Dataset, StoreError, Writer, writing
+from tagcore.store.datasets import Dataset, StoreError, Writer, writing
+from tagcore.store.schemas import BAGS, DOCUMENTS, NAMES, RATINGS, TAGGINGS
 
 
 class Names:

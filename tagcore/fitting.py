@@ -7,8 +7,8 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from tagcore.base import MODELS, Progress, TagModel, silent
-from tagcore.calibration import CALIBRATORS, Calibrator
-from tagcore.rows import Rows
+from tagcore.features.rows import Rows
+from tagcore.scoring.calibration import CALIBRATORS, Calibrator
 from tagcore.shards import Executor
 from tagcore.training import Checkpoints
 

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from threadpoolctl import ThreadpoolController
 
-from tagcore.storage import Storage, storage_of
+from tagcore.store.storage import Storage, storage_of
 
 Arrays = dict[str, np.ndarray]
 T = TypeVar("T")

@@ -11,13 +11,13 @@ import scipy.sparse as sp
 from safetensors.numpy import load_file, save_file
 
 from tagcore.base import TagModel, load_estimator
-from tagcore.calibration import CALIBRATORS, Calibrator
 from tagcore.corpus import names_table
-from tagcore.expected_f import ExpectedF
-from tagcore.explanation import WordPush, pushes
-from tagcore.store import Dataset, StoreError, writing
+from tagcore.labelling.expected_f import ExpectedF
+from tagcore.labelling.thresholds import load_thresholds, require_thresholds, save_thresholds
+from tagcore.scoring.calibration import CALIBRATORS, Calibrator
+from tagcore.scoring.explanation import WordPush, pushes
+from tagcore.store.datasets import Dataset, StoreError, writing
 from tagcore.text import Vectoriser, strip_html
-from tagcore.thresholds import load_thresholds, require_thresholds, save_thresholds
 
 HEAD = "tagger.json"
 CALIBRATOR, THRESHOLDS = "calibrator.safetensors", "thresholds.safetensors"

@@ -15,7 +15,7 @@ import numpy as np
 
 from tagcore.base import Progress, silent
 from tagcore.shards import Arrays, Shards
-from tagcore.storage import Storage, storage_of
+from tagcore.store.storage import Storage, storage_of
 
 Measures = dict[str, float]
 

@@ -6,15 +6,15 @@ from typing import Any
 from prefect import task
 
 from tagcore import load_model
-from tagcore.features import tag_frequencies
+from tagcore.features.build import tag_frequencies
+from tagcore.features.rows import Stored
 from tagcore.metrics import Evaluation, lower_is_better
 from tagcore.metrics import evaluate as measure
-from tagcore.rows import Stored
-from tagcore.store import Dataset, writing
-from tasks.cluster import Cluster, watched
-from tasks.executors import executor_of, within_reach
+from tagcore.store.datasets import Dataset, writing
+from tasks.cache import Plan, key_of, produce, transient
+from tasks.cluster.backend import Cluster, watched
+from tasks.cluster.sessions import executor_of, within_reach
 from tasks.progress import Step
-from tasks.steps import Plan, key_of, produce, transient
 
 
 @task(name="evaluate", task_run_name="evaluate {title}", retries=1, retry_delay_seconds=2, retry_condition_fn=transient)

@@ -6,15 +6,15 @@ from typing import Any
 import pyarrow.compute as pc
 from prefect import task
 
-from tagcore.features import make_features
-from tagcore.pieces import CorpusPieces
-from tagcore.split import Split
-from tagcore.store import Dataset
+from tagcore.features.build import make_features
+from tagcore.features.corpus_reader import CorpusPieces
+from tagcore.features.split import Split
+from tagcore.store.datasets import Dataset
 from tagcore.text import Vectoriser
-from tasks.cluster import Cluster, watched
-from tasks.executors import executor_of, reachable
+from tasks.cache import Plan, key_of, produce, transient
+from tasks.cluster.backend import Cluster, watched
+from tasks.cluster.sessions import executor_of, reachable
 from tasks.progress import Step
-from tasks.steps import Plan, key_of, produce, transient
 
 
 @task(name="features", retries=2, retry_delay_seconds=2, retry_condition_fn=transient)

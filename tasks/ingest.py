@@ -7,10 +7,10 @@ from prefect import task
 
 from tagcore.corpus import DocumentSource, append_block, append_names
 from tagcore.readers import Source, open_source, source_fingerprint
-from tagcore.store import writing
+from tagcore.store.datasets import writing
 from tagcore.synthetic import demo_corpus
+from tasks.cache import Plan, produce, transient
 from tasks.progress import Step
-from tasks.steps import Plan, produce, transient
 
 ROWS_PER_GROUP = 8192
 REJECTED = "rejected.jsonl"

@@ -7,12 +7,12 @@ import numpy as np
 from prefect import task
 
 from tagcore import load_model
-from tagcore.contest import held_out_values
 from tagcore.metrics import Evaluation, paired_difference
-from tagcore.store import Dataset
+from tagcore.metrics.held_out import held_out_values
+from tagcore.store.datasets import Dataset
+from tasks.cache import transient
 from tasks.progress import Step
-from tasks.registry import CHALLENGER, CHAMPION, MODEL_KEY, Registry, RegistryBusy, by_alias
-from tasks.steps import transient
+from tasks.registry.client import CHALLENGER, CHAMPION, MODEL_KEY, Registry, RegistryBusy, by_alias
 
 
 @dataclass(frozen=True)

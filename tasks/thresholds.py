@@ -6,14 +6,14 @@ from typing import Any
 
 from prefect import task
 
+from tagcore.features.rows import Stored
 from tagcore.fitting import make_model, warm_up
-from tagcore.rows import Stored
-from tagcore.store import read_manifest, writing
-from tagcore.thresholds import cross_validated_thresholds, load_thresholds, save_thresholds
-from tasks.cluster import Cluster
-from tasks.executors import executor_of
+from tagcore.labelling.thresholds import cross_validated_thresholds, load_thresholds, save_thresholds
+from tagcore.store.datasets import read_manifest, writing
+from tasks.cache import Plan, key_of, produce, record_of, transient
+from tasks.cluster.backend import Cluster
+from tasks.cluster.sessions import executor_of
 from tasks.progress import Step
-from tasks.steps import Plan, key_of, produce, record_of, transient
 
 KIND = FILE = "thresholds"
 

@@ -5,18 +5,18 @@ from typing import Any
 
 from prefect import task
 
-from tagcore.features import VECTORISER
+from tagcore.features.build import VECTORISER
+from tagcore.features.rows import Stored
 from tagcore.fitting import fit_calibrated, make_model, warm_up
-from tagcore.rows import Stored
-from tagcore.store import Dataset
+from tagcore.store.datasets import Dataset
 from tagcore.tagger import Tagger
 from tagcore.text import Vectoriser
 from tagcore.training import Checkpoints
-from tasks.cluster import Cluster, watched
-from tasks.cluster_storage import storage_at
-from tasks.executors import executor_of, within_reach
+from tasks.cache import Plan, key_of, produce, transient
+from tasks.cluster.backend import Cluster, watched
+from tasks.cluster.sessions import executor_of, within_reach
+from tasks.cluster.storage import storage_at
 from tasks.progress import Step
-from tasks.steps import Plan, key_of, produce, transient
 from tasks.thresholds import stored_thresholds
 
 

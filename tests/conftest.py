@@ -1,10 +1,13 @@
 """Fixtures that every test may use."""
 
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from tests.command import Tagflow
 
 settings.register_profile("numba", deadline=None)  # a first call compiles
 settings.load_profile("numba")
@@ -18,3 +21,58 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("the real data sets are not here")
     return folder
+
+
+@pytest.fixture(scope="session")
+def tagflow_at() -> Iterator[Callable[[Path], Tagflow]]:
+    """A command for any state folder; whatever it leaves running is stopped at the end."""
+    made: list[Tagflow] = []
+
+    def at(home: Path) -> Tagflow:
+        made.append(Tagflow(home))
+        return made[-1]
+
+    yield at
+    for tagflow in made:
+        tagflow("down")
+
+
+@pytest.fixture(scope="session")
+def tagflow(tagflow_at, tmp_path_factory) -> Tagflow:
+    return tagflow_at(tmp_path_factory.mktemp("state") / "home")
+
+
+@pytest.fixture(scope="session")
+def s3():
+    """The environment of an S3 server on loopback with the bucket `runs`, which is set, too. One for all tests: fsspec
+    remembers the endpoint that it was first asked for."""
+    import boto3
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer("127.0.0.1", 0)
+    server.start()
+    host, port = server.get_host_and_port()
+    env = {
+        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
+        "AWS_ACCESS_KEY_ID": "none",
+        "AWS_SECRET_ACCESS_KEY": "none",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in env.items():
+            patch.setenv(name, value)
+        boto3.client("s3").create_bucket(Bucket="runs")
+        yield env
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def s3_workers(s3, tmp_path_factory):
+    """A scheduler and two workers that know the S3 server."""
+    from tests.tasks.cluster.processes import DaskProcesses
+
+    made = DaskProcesses(tmp_path_factory.mktemp("dask"), **s3)
+    made.grow(2)
+    yield made
+    made.close()

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from infra.cli.screen import Screen
+from infra.cli.console import Screen
 
 
 def doctor(

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from tagcore.files import write_text
+from tagcore.store.files import write_text
 
 HEAD = """# Measured
 

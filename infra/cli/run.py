@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from infra.cli.screen import Screen
+from infra.cli.console import Screen
 
 if TYPE_CHECKING:
     from flows.experiment import Findings
     from flows.nightly import Outcome
-    from flows.recipe import Recipe
+    from tasks.recipe import Recipe
 
 DataOption = Annotated[
     str | None,
@@ -136,7 +136,7 @@ def ingest(
     """Read documents and tags into a stored corpus, and say what is in it."""
     screen = Screen(as_json)
     folder = _in_session(screen, home, "flows.stages", "ingest", _recipe("nightly", data, None, skip_bad_rows))
-    from tagcore.store import read_manifest
+    from tagcore.store.datasets import read_manifest
 
     counts = read_manifest(folder, "corpus")["counts"]
     if as_json:
@@ -153,8 +153,8 @@ def _recipe(
     more: dict | None = None,
     without: Sequence[str] = (),
 ) -> "Recipe":
-    from flows.recipe import load_recipe
     from infra.cli.values import parse_pairs
+    from tasks.recipe import load_recipe
 
     overrides: dict[str, Any] = {**parse_pairs(settings), **(more or {})}
     if data is not None:

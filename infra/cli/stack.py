@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from infra.cli.screen import Screen
+from infra.cli.console import Screen
 
 HomeOption = Annotated[Path | None, typer.Option(help="The state folder (default .tagflow, or TAGFLOW_HOME).")]
 

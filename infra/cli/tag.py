@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from infra.cli.screen import Screen
+from infra.cli.console import Screen
 
 if TYPE_CHECKING:
     from tagcore.tagger import Tagger
@@ -43,7 +43,7 @@ def tag(
     `--explain` shows, for every tag, what each word of the text did to its score: a push up or down, and ± one
     standard deviation of it where the model knows how sure it is. "(always)" is what the tag gets from any text.
     """
-    from infra.cli.explained import as_data, cannot_explain, show
+    from infra.cli.explanation import as_data, cannot_explain, show
 
     texts = _texts(text, file, whole)
     tagger = load_tagger(model, home)
@@ -71,8 +71,8 @@ def load_tagger(model: str | None, home: Path | None) -> "Tagger":
 
     if model is not None and not model.startswith("models:/"):
         return load_model(model)
-    from tasks.places import registry_of
-    from tasks.registry import champions
+    from tasks.naming import registry_of
+    from tasks.registry.client import champions
     from tasks.settings import load_settings
 
     registry = registry_of(load_settings(home=home))

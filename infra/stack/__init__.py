@@ -1,0 +1,1 @@
+"""The local processes around flows."""

@@ -21,7 +21,7 @@ from typing import get_args
 
 from infra.stack.prefect_settings import Services, flow_environment, prefect_home, server_environment
 from infra.stack.process import ProcessId, end, exclusive, last_lines, start_detached
-from tagcore.files import write_text
+from tagcore.store.files import write_text
 
 IDLE_VARIABLE = "TAGFLOW_PREFECT_IDLE_HOURS"
 IDLE_HOURS = 12.0

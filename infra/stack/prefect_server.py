@@ -17,7 +17,7 @@ from prefect.server.database.dependencies import MODELS_DEPENDENCIES
 from prefect.settings import get_current_settings
 from sqlalchemy.ext.asyncio import AsyncSession, AsyncSessionTransaction
 
-from infra.stack.watch import Activity, keep_house
+from infra.stack.idle import Activity, keep_house
 
 GRACE_SECONDS = 3  # for open connections once asked to end
 

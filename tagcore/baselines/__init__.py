@@ -1,17 +1,17 @@
 """What users would pick instead of a published model, behind the same interface."""
 
-from tagcore.baselines.bcs import BCS
-from tagcore.baselines.cplst import CPLST
-from tagcore.baselines.knn import KNN
-from tagcore.baselines.lasvm import LaSVM
-from tagcore.baselines.leml import LEML
-from tagcore.baselines.linear import OneVsRestLinear
-from tagcore.baselines.logistic import OneVsRestLogistic
-from tagcore.baselines.passive_aggressive import PassiveAggressive
+from tagcore.baselines.knn.estimator import KNN
+from tagcore.baselines.lasvm.estimator import LaSVM
+from tagcore.baselines.leml.estimator import LEML
+from tagcore.baselines.linear.logistic import OneVsRestLogistic
+from tagcore.baselines.linear.one_vs_rest import OneVsRestLinear
+from tagcore.baselines.linear.passive_aggressive import PassiveAggressive
+from tagcore.baselines.linear.ridge import Ridge
+from tagcore.baselines.low_rank.bcs import BCS
+from tagcore.baselines.low_rank.cplst import CPLST
+from tagcore.baselines.low_rank.wsabie import WSABIE
 from tagcore.baselines.popular import Popular
-from tagcore.baselines.ridge import Ridge
-from tagcore.baselines.similarity import VectorSimilarity
-from tagcore.baselines.wsabie import WSABIE
+from tagcore.baselines.vector_similarity import VectorSimilarity
 
 __all__ = [
     "BCS",

@@ -1,6 +1,5 @@
 """Measures of tagging on sparse truth, and of ratings; intervals and paired tests."""
 
-from tagcore.metrics.agreement import kendall_at, kendall_union_at
 from tagcore.metrics.auc import AUC, roc_auc
 from tagcore.metrics.breakdown import breakdown_table, frequency_groups
 from tagcore.metrics.calibration import expected_calibration_error, reliability_curve
@@ -25,8 +24,7 @@ from tagcore.metrics.intervals import (
     paired_difference,
     t_interval,
 )
-from tagcore.metrics.labelled import RULES, Labelled, labelled
-from tagcore.metrics.losses import LabelRanking, label_ranking
+from tagcore.metrics.kendall import kendall_at, kendall_union_at
 from tagcore.metrics.propensity import PropensityHits, propensities, propensity_hits
 from tagcore.metrics.ranking import (
     Hits,
@@ -39,6 +37,8 @@ from tagcore.metrics.ranking import (
     recall_at,
 )
 from tagcore.metrics.ratings import RatingErrors, rating_errors
+from tagcore.metrics.row_ranking import LabelRanking, label_ranking
+from tagcore.metrics.rule_quality import RULES, Labelled, labelled
 
 __all__ = [
     "AUC",

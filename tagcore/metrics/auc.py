@@ -7,10 +7,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagcore.base import label_matrix
-from tagcore.kernels import metrics as kernels
-from tagcore.kernels.metrics_rows import sort_segments
-from tagcore.metrics.losses import LabelRanking, RowRanks, checked_scores, rank_rows
-from tagcore.scores import Part, Parts, ScoreBlocks, Whole
+from tagcore.metrics.kernels import hits as kernels
+from tagcore.metrics.kernels.row_ranking import sort_segments
+from tagcore.metrics.row_ranking import LabelRanking, RowRanks, checked_scores, rank_rows
+from tagcore.scoring.blocks import Part, Parts, ScoreBlocks, Whole
 from tagcore.shards import Arrays, freeze
 
 _LIMB = 2**32  # pairs of all cells may be more than 64 bits hold: they are added as two numbers

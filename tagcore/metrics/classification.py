@@ -9,7 +9,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from tagcore.base import label_matrix
-from tagcore.labelling import top_k_labels
+from tagcore.labelling.rules import top_k_labels
 
 
 class Quality(NamedTuple):

@@ -8,21 +8,21 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from tagcore.base import Progress, best_k, label_matrix, silent
-from tagcore.labelling import top_k_labels
-from tagcore.metrics.agreement import kendall_at, kendall_union_at
+from tagcore.features.rows import InMemory
+from tagcore.labelling.rules import top_k_labels
 from tagcore.metrics.auc import AUC, areas
 from tagcore.metrics.breakdown import breakdown_table
 from tagcore.metrics.calibration import STRATEGIES, expected_calibration_error, reliability_curve
 from tagcore.metrics.classification import LabelCounts, hamming_loss, label_counts, per_tag_table
 from tagcore.metrics.evaluation import Counts, Evaluation
 from tagcore.metrics.intervals import Measure, bootstrap_intervals, bootstrap_ratios
-from tagcore.metrics.labelled import labelled, require_rules
-from tagcore.metrics.losses import RowRanks
+from tagcore.metrics.kendall import kendall_at, kendall_union_at
 from tagcore.metrics.propensity import Ratio, propensities, propensity_hits
 from tagcore.metrics.ranking import Hits, mark_hits
-from tagcore.prediction import Spread
-from tagcore.rows import InMemory
-from tagcore.scores import Part
+from tagcore.metrics.row_ranking import RowRanks
+from tagcore.metrics.rule_quality import labelled, require_rules
+from tagcore.scoring.blocks import Part
+from tagcore.scoring.sharded import Spread
 from tagcore.shards import Executor
 
 SUGGESTED = 5  # F1, the tables of tags and calibration are of the first 5 suggestions
@@ -47,7 +47,7 @@ def evaluate(
     """Measures a model or tagger on `Rows`, or on word weights X with true tags Y (n × L, a tag present iff > 0).
 
     `train_counts` says how often each tag was trained on, in how many `train_documents`; propensity-scored measures
-    need both. `labelling` names rules (`tagcore.metrics.labelled.RULES`) whose labels are measured beside the ranking.
+    need both. `labelling` names rules whose labels are measured beside the ranking (`tagcore.metrics.rule_quality.RULES`).
     `seed` fixes the draws of the intervals. Rows are scored in shards, where the executor runs them; only their tags
     and best suggestions come here.
     """

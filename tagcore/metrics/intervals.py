@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 from scipy.stats import wilcoxon
 
-from tagcore.kernels import metrics as kernels
+from tagcore.metrics.kernels import hits as kernels
 from tagcore.shards import freeze
 
 PARTS = ("part", "whole")

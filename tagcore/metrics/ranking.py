@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tagcore.base import label_matrix
-from tagcore.kernels import metrics as kernels
+from tagcore.metrics.kernels import hits as kernels
 from tagcore.shards import freeze
 
 

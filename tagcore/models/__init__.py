@@ -1,6 +1,6 @@
 """The published models, one module each."""
 
-from tagcore.models.bmlpl import BMLPL
-from tagcore.models.bomc import BOMC
+from tagcore.models.bmlpl.estimator import BMLPL
+from tagcore.models.bomc.estimator import BOMC
 
 __all__ = ["BMLPL", "BOMC"]

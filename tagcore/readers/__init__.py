@@ -8,11 +8,11 @@
 
 from tagcore.readers.cards import Card, data_sets, known_cards, recognise
 from tagcore.readers.citeulike import read_libraries
-from tagcore.readers.opening import open_source, source_fingerprint
+from tagcore.readers.open import open_source, source_fingerprint
 from tagcore.readers.qrels import read_qrels
+from tagcore.readers.rcv1.taxonomy import read_taxonomy
 from tagcore.readers.rejects import BadRow, ReadError
 from tagcore.readers.source import Counts, Source
-from tagcore.readers.taxonomy import read_taxonomy
 
 __all__ = [
     "BadRow",

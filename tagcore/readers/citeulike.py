@@ -11,15 +11,14 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from tagcore.corpus import Block, Ratings
-from tagcore.kernels.headed import headed_bags, headed_lists
-from tagcore.kernels.parsing import NUMBER, PAIR, TAG, TWICE, WIDTH, WORD
-from tagcore.readers.beside import beside
+from tagcore.kernels.parsing.leading_number import headed_bags, headed_lists
+from tagcore.kernels.parsing.lines import NUMBER, PAIR, TAG, TWICE, WIDTH, WORD
+from tagcore.readers.companions import beside, read_names
 from tagcore.readers.files import InputFile, Limits, line_chunks, too_long
-from tagcore.readers.names import read_names
 from tagcore.readers.rejects import BadRow, ReadError, Rejects
 from tagcore.readers.source import Source
 from tagcore.readers.sparse import SparseRows, report_bad
-from tagcore.schemas import RATINGS
+from tagcore.store.schemas import RATINGS
 
 _BAGS, _WORDS, _TAGS, _USERS = "mult.dat", "vocabulary.dat", "tags.dat", "users.dat"
 _BY_TAG, _BY_PAPER = "tag-item.dat", "item-tag.dat"

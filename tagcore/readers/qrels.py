@@ -11,11 +11,11 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from tagcore.corpus import Block, documents_table, taggings_table
-from tagcore.kernels.parsing import AFTER, BINARY, NUMBER, TAG
-from tagcore.kernels.qrels import qrels_lines
+from tagcore.kernels.parsing.lines import AFTER, BINARY, NUMBER, TAG
+from tagcore.kernels.parsing.qrels import qrels_lines
 from tagcore.readers.files import Chunk, InputFile, Limits
+from tagcore.readers.ids import Seen
 from tagcore.readers.rejects import BadRow, ReadError
-from tagcore.readers.seen import Seen
 from tagcore.readers.source import Source
 from tagcore.readers.sparse import report_bad, spelled
 

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from tagcore.corpus import Block, documents_table, taggings_table
-from tagcore.kernels.parsing import gather
+from tagcore.kernels.parsing.lines import gather
 from tagcore.readers.files import Chunk, InputFile
 from tagcore.readers.rejects import ReadError, Rejects
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tagcore.corpus import Block, Names
-from tagcore.kernels.parsing import NUMBER, ORDER, PAIR, TAG, TWICE, WORD
-from tagcore.kernels.svmlight import svmlight_rows
+from tagcore.kernels.parsing.lines import NUMBER, ORDER, PAIR, TAG, TWICE, WORD
+from tagcore.kernels.parsing.svmlight import svmlight_rows
 from tagcore.readers.files import InputFile, Limits, line_chunks
 from tagcore.readers.source import Source
 from tagcore.readers.sparse import MOST_COLUMNS, SparseRows

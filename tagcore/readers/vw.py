@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from tagcore.corpus import Block, Names
-from tagcore.kernels.parsing import NUMBER, PAIR, SPACE_NAME, TAG, TEXT, TWICE, WIDTH
-from tagcore.kernels.vw import vw_rows
+from tagcore.kernels.parsing.lines import NUMBER, PAIR, SPACE_NAME, TAG, TEXT, TWICE, WIDTH
+from tagcore.kernels.parsing.vw import vw_rows
 from tagcore.readers.files import Chunk, Limits, line_chunks
 from tagcore.readers.source import Source
 from tagcore.readers.sparse import SparseRows, spelled

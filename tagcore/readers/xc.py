@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from tagcore.corpus import Block, Names
-from tagcore.kernels.parsing import NEWLINE, NUMBER, PAIR, TAG, TWICE, WORD
-from tagcore.kernels.xc import xc_rows
+from tagcore.kernels.parsing.lines import NEWLINE, NUMBER, PAIR, TAG, TWICE, WORD
+from tagcore.kernels.parsing.xc import xc_rows
+from tagcore.readers.companions import read_names
 from tagcore.readers.files import Chunk, InputFile, Limits, first_bytes
-from tagcore.readers.names import read_names
 from tagcore.readers.rejects import BadRow, ReadError
 from tagcore.readers.source import Source
 from tagcore.readers.sparse import MOST_COLUMNS, SparseRows

@@ -14,10 +14,10 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from tagcore.corpus import Block, Names
-from tagcore.kernels.synthetic import MOST_USERS, draw_documents, draw_topics, render
-from tagcore.schemas import DOCUMENTS, TAGGINGS
+from tagcore.store.schemas import DOCUMENTS, TAGGINGS
 from tagcore.synthetic.checks import check
 from tagcore.synthetic.columns import numbered, strings
+from tagcore.synthetic.kernels.corpus import MOST_USERS, draw_documents, draw_topics, render
 from tagcore.synthetic.plan import Plan, Truth, invented, themed
 from tagcore.synthetic.themes import COMMON, THEMES
 

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.kernels.streams import build_alias
+from tagcore.kernels.random.streams import build_alias
 
 # fitted to 1,500 rows of RCV1-v2: its document frequencies by rank, its weights
 OWN_WORDS = 500

@@ -15,10 +15,10 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from tagcore.corpus import Block, Names
-from tagcore.kernels.newswire import draw_stories, weigh
-from tagcore.schemas import DOCUMENTS, TAGGINGS
+from tagcore.store.schemas import DOCUMENTS, TAGGINGS
 from tagcore.synthetic.checks import check
 from tagcore.synthetic.columns import numbered
+from tagcore.synthetic.kernels.newswire import draw_stories, weigh
 from tagcore.synthetic.lexicon import Lexicon, depth, parent_ids
 
 GENERATOR = 1  # goes up when the same parameters give other stories

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagcore.corpus import Names
-from tagcore.kernels.synthetic import ANY_TAG, ANY_WORD, FIRST_TOPIC, FOCUS, TOPICS
+from tagcore.synthetic.kernels.corpus import ANY_TAG, ANY_WORD, FIRST_TOPIC, FOCUS, TOPICS
 
 FEWEST_WORDS = 8  # about one tag; where its own are fewer it borrows from others of its topic
 FLAT = 1.5  # of the Zipf-Mandelbrot law 1 / (rank + FLAT): no single word or tag rules its topic

@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 
 from tagcore.corpus import Ratings
-from tagcore.kernels.planted_ratings import draw_items, draw_ratings, draw_tastes, draw_users
-from tagcore.kernels.streams import build_alias
-from tagcore.schemas import RATINGS
+from tagcore.kernels.random.streams import build_alias
+from tagcore.store.schemas import RATINGS
 from tagcore.synthetic.checks import check
 from tagcore.synthetic.columns import numbered
+from tagcore.synthetic.kernels.ratings import draw_items, draw_ratings, draw_tastes, draw_users
 from tagcore.synthetic.plan import FLAT, pseudo_words
 
 GENERATOR = 1  # goes up when the same parameters give other ratings

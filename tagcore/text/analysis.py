@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tagcore.kernels.tfidf import drop, relabel
+from tagcore.kernels.text.tfidf import drop, relabel
 from tagcore.text.columns import buffers
 from tagcore.text.ngrams import GramTable
 from tagcore.text.stemming import Stemmer

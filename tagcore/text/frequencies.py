@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from tagcore.kernels import tfidf as kernel
+from tagcore.kernels.text import tfidf as kernel
 from tagcore.text.columns import from_buffers
 from tagcore.text.ngrams import GramTable
 from tagcore.text.terms import TermTable

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tagcore.kernels import ngrams as kernel
+from tagcore.kernels.text import ngrams as kernel
 from tagcore.text.terms import TermTable, random_seed
 from tagcore.text.tokens import Sequences
 

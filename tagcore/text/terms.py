@@ -5,7 +5,7 @@ import secrets
 import numpy as np
 import pyarrow as pa
 
-from tagcore.kernels import terms as kernel
+from tagcore.kernels.text import terms as kernel
 from tagcore.text.columns import buffers, from_buffers
 
 

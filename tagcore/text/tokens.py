@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from tagcore.kernels import tokens as kernel
+from tagcore.kernels.text import tokens as kernel
 from tagcore.text.columns import buffers
 from tagcore.text.terms import TermTable
 

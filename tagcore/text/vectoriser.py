@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
 
-from tagcore.kernels.tfidf import relabel
+from tagcore.kernels.text.tfidf import relabel
 from tagcore.text.analysis import Learner, Lookup
 from tagcore.text.bags import bag_frequencies, clean_counts
 from tagcore.text.columns import Texts, buffers, from_buffers, text_blocks

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.kernels import tfidf as kernel
+from tagcore.kernels.text import tfidf as kernel
 from tagcore.text.tokens import Sequences
 
 NORMS = {None: 0, "l1": 1, "l2": 2}

@@ -13,11 +13,11 @@ from sklearn.svm import LinearSVC
 
 from tagcore.base import TagModel
 from tagcore.baselines import OneVsRestLogistic
-from tagcore.kernels.bmlpl import expect_counts
 from tagcore.metrics.auc import roc_auc
 from tagcore.models import BMLPL
+from tagcore.models.bmlpl.kernels.em import expect_counts
 from tests.bench.timing import cpu
-from tests.unit.baselines.problems import official_split
+from tests.problems import official_split
 
 Split = tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix, sp.csr_matrix]
 SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)

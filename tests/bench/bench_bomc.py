@@ -17,7 +17,7 @@ from tagcore.models import BOMC
 from tagcore.readers.qrels import read_qrels
 from tagcore.synthetic import rcv1_shaped
 from tests.bench.timing import cpu
-from tests.unit.baselines.problems import matrices, official_split
+from tests.problems import matrices, official_split
 
 SIZES = (25_000, 50_000, 100_000, 200_000, 400_000)
 VARIANTS: tuple[dict[str, Any], ...] = ({}, {"dtype": "float64"}, {"variant": "independent"})

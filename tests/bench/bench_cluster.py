@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from tagcore.shards import Arrays, Executor, InProcess, Shard, Shards
-from tasks.cluster import Cluster, open_cluster
-from tasks.cluster_watch import worker_costs
+from tasks.cluster.backend import Cluster, open_cluster
+from tasks.cluster.costs import worker_costs
 
 SHARDS, ROUNDS = 8, 60
 

@@ -12,19 +12,19 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from tagcore.features.rows import InMemory
 from tagcore.metrics import Measure
 from tagcore.metrics.auc import roc_auc
 from tagcore.models import BMLPL
-from tagcore.models.bmlpl_em import EM
-from tagcore.models.bmlpl_fit import chain, first, online, preparation, scaled, settings
-from tagcore.models.bmlpl_gibbs import KEPT, GibbsLearner
-from tagcore.models.bmlpl_scores import Draws, scores
-from tagcore.models.bmlpl_start import row_parts
-from tagcore.rows import InMemory
+from tagcore.models.bmlpl.em import EM
+from tagcore.models.bmlpl.fit import chain, first, online, preparation, scaled, settings
+from tagcore.models.bmlpl.gibbs import KEPT, GibbsLearner
+from tagcore.models.bmlpl.initial import row_parts
+from tagcore.models.bmlpl.scores import Draws, scores
 from tagcore.shards import Arrays, InProcess
 from tagcore.training import Learner
-from tasks.plots import against_setting
-from tests.unit.baselines.problems import official_split
+from tasks.reporting.plots import against_setting
+from tests.problems import official_split
 
 PICTURE = Path(__file__).parents[2] / "docs" / "pictures" / "bmlpl-inference.png"
 SEED = 0

@@ -15,7 +15,7 @@ from tagcore.base import TagModel
 from tagcore.baselines import OneVsRestLinear, OneVsRestLogistic, PassiveAggressive, Ridge
 from tagcore.shards import InProcess
 from tests.bench.timing import cpu
-from tests.unit.baselines.problems import official_split, precision
+from tests.problems import official_split, precision
 
 SAME_TAGS = slice(7, None, 125)
 QUALITY = ("bibtex", "eurlex4k")

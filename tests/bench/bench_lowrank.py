@@ -13,7 +13,7 @@ from tagcore.base import TagModel
 from tagcore.baselines import BCS, CPLST, LEML, WSABIE
 from tagcore.metrics.auc import roc_auc
 from tests.bench.timing import cpu
-from tests.unit.baselines.problems import noisy, official_split, precision
+from tests.problems import noisy, official_split, precision
 
 REVEALED = 0.2
 PAPER = {

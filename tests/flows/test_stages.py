@@ -6,21 +6,21 @@ import numpy as np
 import pytest
 
 from flows import stages
-from flows.recipe import load_recipe
 from tagcore import load_model
-from tagcore.features import load_rows
+from tagcore.features.build import load_rows
 from tagcore.fitting import make_model
+from tagcore.labelling.thresholds import cross_validated_thresholds
 from tagcore.metrics import Evaluation
-from tagcore.store import Dataset
-from tagcore.thresholds import cross_validated_thresholds
-from tasks.cluster import Cluster
+from tagcore.store.datasets import Dataset
+from tasks.cache import record_of
+from tasks.cluster.backend import Cluster
 from tasks.evaluate import evaluate, merit
-from tasks.steps import record_of
+from tasks.recipe import load_recipe
+from tasks.registry.tracking import Measured
+from tasks.reporting.topics import topics_of
 from tasks.thresholds import threshold_seconds, thresholds
-from tasks.topics import topics_of
-from tasks.track import Measured
 from tasks.train import train
-from tests.flows.demo import demo_features
+from tests.demo import demo_features
 
 
 @pytest.fixture

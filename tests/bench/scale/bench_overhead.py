@@ -18,11 +18,11 @@ from sklearn.base import clone
 
 from tagcore.base import TagModel
 from tagcore.baselines import KNN, OneVsRestLinear
+from tagcore.features.rows import Stored
 from tagcore.models import BMLPL, BOMC
-from tagcore.prediction import Spread
-from tagcore.rows import Stored
+from tagcore.scoring.sharded import Spread
 from tagcore.shards import Executor, InProcess
-from tasks.cluster_executor import DaskExecutor
+from tasks.cluster.executor import DaskExecutor
 from tests.bench.scale.corpora import place, rcv1, rows_wanted
 from tests.bench.scale.features import weigh
 from tests.bench.scale.head import head

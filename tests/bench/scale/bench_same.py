@@ -16,9 +16,9 @@ from sklearn.base import clone
 
 from tagcore.base import TagModel
 from tagcore.baselines import KNN, LEML, OneVsRestLinear, Ridge
+from tagcore.features.rows import Rows, Stored
 from tagcore.models import BMLPL, BOMC
-from tagcore.prediction import Spread
-from tagcore.rows import Rows, Stored
+from tagcore.scoring.sharded import Spread
 from tagcore.shards import Executor, InProcess
 from tests.bench.scale.corpora import place, rcv1
 from tests.bench.scale.measured import quality, two_workers

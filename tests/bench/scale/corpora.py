@@ -18,8 +18,8 @@ import numpy as np
 
 from tagcore.corpus import DocumentSource, append_block, append_names
 from tagcore.readers.qrels import read_qrels
-from tagcore.readers.taxonomy import read_taxonomy
-from tagcore.store import writing
+from tagcore.readers.rcv1.taxonomy import read_taxonomy
+from tagcore.store.datasets import writing
 from tagcore.synthetic import PlantedNewswire, delicious_shaped
 from tests.bench.scale.features import write_features
 from tests.bench.scale.processes import alone, peak_mib

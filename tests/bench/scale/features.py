@@ -5,10 +5,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tagcore.features import make_features
+from tagcore.features.build import make_features
+from tagcore.features.split import Split
 from tagcore.shards import Executor
-from tagcore.split import Split
-from tagcore.store import Dataset
+from tagcore.store.datasets import Dataset
 from tagcore.text import Vectoriser
 from tests.bench.scale.measured import figures, two_workers
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import scipy.sparse as sp
 
-from tagcore.rows import XY, Rows
+from tagcore.features.rows import XY, Rows
 
 
 @dataclass(frozen=True)

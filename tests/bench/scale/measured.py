@@ -11,13 +11,13 @@ import numpy as np
 from sklearn.base import clone
 
 from tagcore.base import TagModel
+from tagcore.features.rows import Rows, Stored
 from tagcore.metrics import label_counts_at, mark_hits
-from tagcore.prediction import Spread
-from tagcore.rows import Rows, Stored
+from tagcore.scoring.sharded import Spread
 from tagcore.shards import Executor
-from tasks.cluster import Cluster, open_cluster
-from tasks.cluster_executor import DaskExecutor
-from tasks.cluster_watch import worker_costs
+from tasks.cluster.backend import Cluster, open_cluster
+from tasks.cluster.costs import worker_costs
+from tasks.cluster.executor import DaskExecutor
 from tests.bench.scale.head import head
 from tests.bench.scale.processes import alone, peak_mib
 

@@ -5,7 +5,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any
 
-from tasks.cluster_watch import peak_bytes
+from tasks.cluster.costs import peak_bytes
 
 
 def alone(function: Callable[..., Any], *args: Any) -> Any:

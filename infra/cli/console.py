@@ -1,0 +1,130 @@
+"""What a person sees: progress and tables on a terminal, plain lines in a pipe, one JSON object for a machine."""
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tasks.progress import Step
+    from tasks.reporting.report import Report
+
+_EVERY_SECONDS = 30.0  # where there is no bar, long work says at least so often where it is
+_BY_RULE = ("(half)", "(class-mass)", "(thresholds)", "(sampled)")  # how columns of labelling rules end
+
+
+def _process_start() -> float:
+    import psutil
+
+    return psutil.Process().create_time()
+
+
+class Screen:
+    """Says what is happening. With `as_json` only the result goes to standard output."""
+
+    def __init__(self, as_json: bool = False) -> None:
+        self.as_json = as_json
+        self.live = sys.stderr.isatty() and not as_json
+        self.worked: dict[str, float] = {}  # seconds of real work by step, for the account at the end
+        self._spans: list[tuple[float, float]] = []  # when steps were at work
+        self.stood = 0
+        self._started = _process_start()
+        self._bars: dict[int, Any] = {}  # by step: two of one title may be at work side by side
+        self._progress: Any = None
+        self._said = time.monotonic()
+
+    def say(self, line: str) -> None:
+        self._said = time.monotonic()
+        if self._progress is not None:
+            self._progress.console.print(line, highlight=False, markup=False)
+        else:
+            print(line, file=sys.stderr, flush=True)
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Shows the steps of flows that run in this process."""
+        from tasks.progress import listening
+
+        with self._bar_display(), listening(self._on_step):
+            yield
+
+    def seconds(self) -> float:
+        return time.time() - self._started
+
+    def working(self) -> float:
+        """Seconds in which at least one step was at work."""
+        total = until = 0.0
+        for begun, ended in sorted(self._spans):
+            total += max(0.0, ended - max(begun, until))
+            until = max(until, ended)
+        return total
+
+    def result(self, plain: dict[str, Any]) -> None:
+        """The result for machines."""
+        print(json.dumps(plain, indent=1, default=str))
+
+    def table(self, report: "Report") -> None:
+        """Who is best, best first."""
+        if not sys.stdout.isatty():
+            print(report.markdown())
+            return
+        from rich.console import Console
+        from rich.table import Table
+
+        model, *head = report.head()
+        labelled = [i for i, column in enumerate(head, start=1) if column.endswith(_BY_RULE)]  # a table of their own
+        ranked = [i for i in range(1, len(head) + 1) if i not in labelled]
+        for title, columns in ((report.title, ranked), ("labels by rule", labelled)):
+            if not columns:
+                continue
+            table = Table(title=title, caption=report.about, title_style="bold")
+            table.add_column(model, style="bold", overflow="fold")
+            for column in (head[i - 1] for i in columns):
+                table.add_column(column.replace(" ", "\n", 1) if len(column) > 12 else column, justify="right")
+            for cells in report.cells():
+                table.add_row(cells[0], *(cells[i].replace(" (", "\n(") for i in columns))
+            Console().print(table)
+
+    def _on_step(self, step: "Step", event: str) -> None:
+        remark = f": {step.remark}" if step.remark else ""
+        if event == "made":
+            if "seconds" in step.known:
+                self.worked[step.title] = self.worked.get(step.title, 0.0) + step.known["seconds"]  # once a seed
+                now = time.monotonic()
+                self._spans.append((now - step.known["seconds"], now))
+            took = f" ({step.known['seconds']:.1f} s)" if "seconds" in step.known else ""
+            self._finish(step, f"✓ {step.title}{took}{remark}")
+        elif event == "stands":
+            self.stood += 1
+            self._finish(step, f"= {step.title}: stands already{remark}")
+        elif self._progress is not None:
+            if id(step) not in self._bars:
+                self._bars[id(step)] = self._progress.add_task(step.title, total=step.total or None)
+            line = step.line if step.total else step.title
+            self._progress.update(self._bars[id(step)], description=line, completed=step.done, total=step.total or None)
+        elif event == "progress" and time.monotonic() - self._said >= _EVERY_SECONDS:
+            self.say(f"… {step.line}")
+
+    def _finish(self, step: "Step", line: str) -> None:
+        if id(step) in self._bars:
+            self._progress.remove_task(self._bars.pop(id(step)))
+        self.say(line)
+
+    @contextmanager
+    def _bar_display(self) -> Iterator[None]:
+        if not self.live:
+            yield
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(24), TimeElapsedColumn())
+        with Progress(*columns, console=Console(stderr=True), transient=True) as self._progress:
+            try:
+                yield
+            finally:
+                self._bars.clear()
+                self._progress, shown = None, self._progress
+                shown.stop()

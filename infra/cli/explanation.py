@@ -1,0 +1,57 @@
+"""Why a tag was suggested, for people and for machines."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tagcore.scoring.explanation import WordPush
+    from tagcore.tagger import Tagger
+
+ALWAYS = "(always)"  # the part of a score that no word has
+
+
+def cannot_explain(tagger: "Tagger") -> str:
+    """One line that says so, and which models can."""
+    from tagcore.base import MODELS
+
+    able = ", ".join(sorted(name for name, known in MODELS.items() if hasattr(known, "explain")))
+    return f"{type(tagger.model).__name__} cannot explain its suggestions; these models can: {able}"
+
+
+def show(why: dict[str, list["WordPush"] | None], most: int) -> None:
+    """A table for every tag, with one line for all the words that did little."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    for tag, found in why.items():
+        words, rest = _strongest(found or [], most)
+        sure = any(push.spread is not None for push in words)
+        table = Table(title=f"why {tag}", title_justify="left", title_style="bold")
+        table.add_column("word", overflow="fold")
+        table.add_column("push", justify="right")
+        if sure:
+            table.add_column("±", justify="right")
+        rows = [(w.word, w.push, "" if w.spread is None else f"{w.spread:.3f}") for w in words]
+        rows += [(f"({len(rest)} more)", sum(w.push for w in rest), "")] if rest else []
+        rows += [(ALWAYS, w.push, "") for w in found or [] if w.word is None]
+        for word, push, spread in rows:
+            table.add_row(word, f"{push:+.3f}", *([spread] if sure else []))
+        console.print(table)
+
+
+def as_data(found: list["WordPush"] | None, most: int) -> dict[str, Any]:
+    """What --json adds to a tag; nothing where nothing was asked for or the model cannot tell."""
+    if found is None:
+        return {}
+    words, rest = _strongest(found, most)
+    return {
+        "words": [word._asdict() for word in words],
+        "other_words": sum((word.push for word in rest), start=0.0),
+        "bias": found[-1].push,
+    }
+
+
+def _strongest(found: list["WordPush"], most: int) -> tuple[list["WordPush"], list["WordPush"]]:
+    """(words to show, the rest). Words that did nothing are neither."""
+    words = [push for push in found if push.word is not None and push.push != 0]
+    return words[:most], words[most:]

@@ -1,0 +1,150 @@
+"""Tags of the documents that are most alike."""
+
+import numbers
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.preprocessing import normalize
+
+from tagcore.base import TagModel, best_k, require_csr, require_vector
+from tagcore.baselines.knn.kernel import nearest, score_rows, similarities, suggest, suggest_rows
+from tagcore.baselines.popular import document_shares
+
+Postings = tuple[np.ndarray, np.ndarray, np.ndarray]  # starts, ids, weights
+
+
+class KNN(TagModel):
+    """Weighted k nearest neighbours under the cosine, exact, on an inverted index.
+
+    A tag scores Σ simᵖ·w / Σ simᵖ over the nearest documents of positive similarity, which lies in [0, 1]; w is 1
+    where the neighbour carries the tag. A document that is like no other (no words, no shared word) gets the shares
+    of `Popular`. Rows are brought to unit length here; weigh them (tf-idf) before.
+
+    Parameters
+    ----------
+    n_neighbors : how many documents vote.
+    power : p above; larger trusts the nearest more, 0 lets all vote alike.
+    weighting : "presence" lets a neighbour give 1 to each of its tags, "share" the tag's part of its counts.
+    """
+
+    _arrays = (
+        "word_starts_",
+        "documents_",
+        "weights_",
+        "tag_starts_",
+        "tag_ids_",
+        "tag_weights_",
+        "shares_",
+    )
+
+    word_starts_: np.ndarray  # the postings of word w are documents_[word_starts_[w] : word_starts_[w + 1]]
+    documents_: np.ndarray
+    weights_: np.ndarray
+    tag_starts_: np.ndarray
+    tag_ids_: np.ndarray
+    tag_weights_: np.ndarray
+    shares_: np.ndarray
+
+    def __init__(self, n_neighbors: int = 30, power: float = 2.0, weighting: str = "presence") -> None:
+        self.n_neighbors = n_neighbors
+        self.power = power
+        self.weighting = weighting
+
+    def query(self, words: ArrayLike, values: ArrayLike, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
+        """(tags, scores) of one document given as distinct word ids and their values: the fast way to ask.
+
+        The same answer as `top_k` for that row, without the cost of checking a matrix.
+        """
+        words, values = _query_row(words, values)
+        k = min(k, self.n_labels_)
+        if k < 1:
+            raise ValueError(f"k must be at least 1, got {k}")
+        tags, scores = np.empty(k, np.int64), np.empty(k)
+        voters = suggest(words, values, *self._settings(), tags, scores)
+        if voters < 0:
+            raise self._bad_word(words, values, -1 - voters)
+        if voters == 0:
+            popular = best_k(self.shares_[None], k)
+            return popular[0][0], popular[1][0]
+        return tags, scores
+
+    def neighbours(self, words: ArrayLike, values: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+        """(documents, similarities) that vote on one document, best first, ties to the lower number."""
+        words, values = _query_row(words, values)
+        sims = np.empty(self.tag_starts_.size - 1, np.float32)
+        nearby = np.empty(min(self.n_neighbors, sims.size), np.int64)
+        bad = similarities(words, values, self.word_starts_, self.documents_, self.weights_, sims)
+        if bad >= 0:
+            raise self._bad_word(words, values, bad)
+        found = nearby[: nearest(sims, nearby)]
+        return found, sims[found]
+
+    def _fit(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
+        if not isinstance(self.n_neighbors, numbers.Integral) or self.n_neighbors < 1:
+            raise ValueError(f"n_neighbors must be an integer of at least 1, got {self.n_neighbors!r}")
+        if not 0 <= self.power < np.inf:
+            raise ValueError(f"power must be at least 0, got {self.power!r}")
+        if self.weighting == "presence":
+            tag_weights = np.ones(Y.nnz)
+        elif self.weighting == "share":
+            tag_weights = normalize(Y, norm="l1").data
+        else:
+            raise ValueError(f'weighting must be "presence" or "share", got {self.weighting!r}')
+        self.word_starts_, self.documents_, self.weights_ = inverted_index(X)
+        self.tag_starts_ = Y.indptr.astype(np.int64)
+        self.tag_ids_ = Y.indices.astype(np.int32)
+        self.tag_weights_ = tag_weights.astype(np.float32)
+        self.shares_ = document_shares(Y)
+
+    def _check_state(self) -> None:
+        n = self.tag_starts_.size - 1
+        postings = (self.word_starts_, self.documents_, self.weights_)
+        require_csr(*postings, self.n_features_in_, n, "the index")
+        require_csr(self.tag_starts_, self.tag_ids_, self.tag_weights_, n, self.n_labels_, "the tags")
+        require_vector(self.shares_, self.n_labels_, "shares_")
+
+    def _scores(self, X: sp.csr_matrix) -> np.ndarray:
+        scores, voters = np.zeros((X.shape[0], self.n_labels_)), np.empty(X.shape[0], np.int64)
+        score_rows(*kernel_rows(X), *self._settings(), scores, voters)
+        scores[voters == 0] = self.shares_
+        return scores
+
+    def _top_k(self, X: sp.csr_matrix, k: int) -> tuple[np.ndarray, np.ndarray]:
+        tags, scores = np.empty((X.shape[0], k), np.int64), np.empty((X.shape[0], k))
+        voters = np.empty(X.shape[0], np.int64)
+        suggest_rows(*kernel_rows(X), *self._settings(), tags, scores, voters)
+        tags[voters == 0], scores[voters == 0] = best_k(self.shares_[None], k)
+        return tags, scores
+
+    def _settings(self) -> tuple[Postings, Postings, int, float]:
+        return (
+            (self.word_starts_, self.documents_, self.weights_),
+            (self.tag_starts_, self.tag_ids_, self.tag_weights_),
+            min(self.n_neighbors, self.tag_starts_.size - 1),
+            float(self.power),
+        )
+
+    def _bad_word(self, words: np.ndarray, values: np.ndarray, at: int) -> ValueError:
+        return ValueError(
+            f"word {words[at]} with value {values[at]} at position {at}: "
+            f"expected a word from 0 to {self.n_features_in_ - 1} and a finite value"
+        )
+
+
+def _query_row(words: ArrayLike, values: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    words, values = np.asarray(words, np.int64), np.asarray(values, np.float64)
+    if words.ndim != 1 or words.shape != values.shape:
+        raise ValueError(f"words and values must be two arrays of one length, got {words.shape} and {values.shape}")
+    return words, values
+
+
+def inverted_index(X: sp.csr_matrix) -> Postings:
+    """The documents of every word with their weights, rows brought to unit length."""
+    index = normalize(X).tocsc()
+    return index.indptr.astype(np.int64), index.indices.astype(np.int32), index.data.astype(np.float32)
+
+
+def kernel_rows(X: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows as the kernels take them."""
+    return X.data.astype(np.float64, copy=False), X.indices, X.indptr

@@ -1,0 +1,1 @@
+"""LaSVM: an online support vector machine."""

@@ -1,0 +1,264 @@
+"""Kernel support vector machines that learn from one document after the other."""
+
+import itertools
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import expit
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import normalize
+from sklearn.utils import check_random_state
+
+from tagcore.base import TagModel, require_csr, require_vector
+from tagcore.baselines.lasvm.kernel import learn_tag
+from tagcore.baselines.linear.kernels.dual_coordinate import add_scores
+from tagcore.shards import Arrays, freeze, row_shards
+
+_SHARD_TAGS = 64  # tags that share a cache of inner products
+_SEEDS = 5  # rows with and rows without the tag that a machine starts from, as in the paper
+_CERTAIN = 10.0  # the score of a tag that every training document has; minus it, of one that none has
+_CELLS = 4_000_000
+
+
+class Problem(NamedTuple):
+    """What every machine is told."""
+
+    cost: float
+    gamma: float
+    tau: float
+    max_support: int
+    cache_bytes: int
+
+
+class LaSVM(TagModel):
+    """One-vs-rest LaSVM (Bordes, Ertekin, Weston and Bottou, 2005): the support vector machine, learnt online.
+
+    Each document is processed once: where it makes a pair with a support vector that violates the conditions of
+    optimality, both move; then the worst pair of the support vectors moves, and those that became idle leave. At the
+    end the worst pairs move until none violates by more than `tau`. One pass comes near the batch machine, further
+    passes reach it: `sklearn.svm.SVC` with the same C. No package keeps the algorithm; this is written from the paper.
+
+    A machine at work holds the kernel among its support vectors; rows of inner products with all documents are shared
+    by the tags of a shard, as many as fit `cache_bytes`. Shards of tags are spread over the executor. Linear machines
+    are kept as their weights, words × tags; others as the support vectors of all tags together. `predict_proba` is the
+    logistic function of the score, which orders tags but is not calibrated.
+
+    Parameters
+    ----------
+    C : weight of the loss; larger fits the training documents more closely.
+    kernel : "linear" or "rbf", exp(-gamma · ‖x - v‖²).
+    gamma : of the rbf kernel.
+    tau : violations up to this size are let be.
+    max_iter : passes over the documents.
+    shuffle : each pass in a new order drawn from random_state, or always in the order given.
+    normalise : bring rows to unit length first.
+    max_support : a machine with this many support vectors turns further documents away, with a warning; one at work
+        takes up to 4 · max_support² bytes.
+    cache_bytes : memory of each shard at work for rows of inner products, 4 bytes × documents each.
+    random_state : seed of the orders.
+    """
+
+    _arrays = (
+        "word_starts_",
+        "vector_ids_",
+        "vector_values_",
+        "dual_starts_",
+        "dual_tags_",
+        "dual_values_",
+        "intercept_",
+    )
+    _facts = ("n_support_",)
+
+    word_starts_: (
+        np.ndarray
+    )  # the vectors word by word: word w is in vector_ids_[word_starts_[w] : word_starts_[w + 1]]
+    vector_ids_: np.ndarray
+    vector_values_: np.ndarray
+    dual_starts_: np.ndarray  # the coefficients vector by vector; of a linear machine 1, for its vector of weights
+    dual_tags_: np.ndarray
+    dual_values_: np.ndarray
+    intercept_: np.ndarray
+    n_support_: int  # support vectors of all machines, counted for each
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        kernel: str = "linear",
+        gamma: float = 1.0,
+        tau: float = 1e-3,
+        max_iter: int = 1,
+        shuffle: bool = True,
+        normalise: bool = True,
+        max_support: int = 2**13,
+        cache_bytes: int = 2**28,
+        random_state: int = 0,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.tau = tau
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.normalise = normalise
+        self.max_support = max_support
+        self.cache_bytes = cache_bytes
+        self.random_state = random_state
+
+    def proba(self, scores: np.ndarray) -> np.ndarray:
+        """The logistic function of the scores."""
+        return expit(scores)
+
+    def _problem(self) -> Problem:
+        for name in ("C", "gamma", "tau"):
+            if not 0 < getattr(self, name) < np.inf:
+                raise ValueError(f"{name} must be positive, got {getattr(self, name)!r}")
+        if self.kernel not in ("linear", "rbf"):
+            raise ValueError(f'kernel must be "linear" or "rbf", got {self.kernel!r}')
+        if self.max_iter < 1:
+            raise ValueError(f"max_iter must be at least 1, got {self.max_iter!r}")
+        if self.max_support < 2 * _SEEDS:
+            raise ValueError(f"max_support must be at least {2 * _SEEDS}, got {self.max_support!r}")
+        gamma = float(self.gamma) if self.kernel == "rbf" else 0.0
+        return Problem(float(self.C), gamma, float(self.tau), int(self.max_support), int(self.cache_bytes))
+
+    def _fit(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
+        problem = self._problem()
+        X = self._scaled(X)
+        carriers = np.bincount(Y.indices, minlength=Y.shape[1])
+        learnable = np.flatnonzero((carriers > 0) & (carriers < Y.shape[0]))
+        learnable = learnable[np.argsort(-carriers[learnable], kind="stable")]  # the longest first: shards end together
+        learnt = self._learn(problem, X, sp.csr_matrix(Y.T)[learnable])
+        self.intercept_ = np.where(carriers > 0, _CERTAIN, -_CERTAIN).astype(np.float32)
+        self.intercept_[learnable] = learnt["intercepts"]
+        self.n_support_ = int(learnt["support"].sum())
+        tags = np.repeat(learnable, learnt["counts"])
+        if problem.gamma == 0.0:
+            vectors = sp.csr_matrix((learnt["values"], (learnt["ids"], tags)), shape=(X.shape[1], Y.shape[1]))
+            duals = sp.identity(Y.shape[1], np.float32, format="csr")
+        else:
+            duals = sp.csr_matrix((learnt["values"], (learnt["ids"], tags)), shape=(X.shape[0], Y.shape[1]))
+            used = np.flatnonzero(np.diff(duals.indptr))
+            vectors, duals = sp.csr_matrix(X[used].T), duals[used]
+        self.word_starts_, self.vector_ids_, self.vector_values_ = _parts(vectors)
+        self.dual_starts_, self.dual_tags_, self.dual_values_ = _parts(duals)
+
+    def _learn(self, problem: Problem, X: sp.csr_matrix, carriers: sp.csr_matrix) -> Arrays:
+        """The machines of all tags, one after the other; no result depends on how they are cut into shards."""
+        rows = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "width": np.array(X.shape[1])}
+        shared = self._executor.share(rows | {"orders": self._orders(X.shape[0])})
+        cuts = row_shards(carriers.shape[0], -(-carriers.shape[0] // _SHARD_TAGS) or 1)
+        calls = []
+        for cut in cuts:
+            part = freeze({"rows": carriers[cut].indices, "starts": carriers[cut].indptr})
+            calls.append(self._executor.call(learn_tags, problem, part, shared))
+        solved = []
+        for done, call in enumerate(calls, start=1):
+            solved += self._executor.get([call])
+            self._progress(done, len(calls), {})
+        learnt = {key: np.concatenate([part[key] for part in solved]) for key in solved[0]}
+        self._warn(problem, learnt)
+        return learnt
+
+    def _warn(self, problem: Problem, learnt: Arrays) -> None:
+        violated = int(np.count_nonzero(learnt["gaps"] > problem.tau))
+        if violated:
+            message = f"{violated} tags ended with violations above tau={self.tau!r}"
+            warnings.warn(message, ConvergenceWarning, stacklevel=5)
+        full = int(np.count_nonzero(learnt["turned_away"]))
+        if full:
+            message = f"{full} tags reached max_support={self.max_support!r} and turned documents away"
+            warnings.warn(message, ConvergenceWarning, stacklevel=5)
+
+    def _orders(self, n: int) -> np.ndarray:
+        """The order of documents in each pass, one row each; the same for all tags."""
+        if not self.shuffle:
+            return np.tile(np.arange(n), (self.max_iter, 1))
+        rng = check_random_state(self.random_state)
+        return np.stack([rng.permutation(n) for _ in range(self.max_iter)])
+
+    def _scaled(self, X: sp.csr_matrix) -> sp.csr_matrix:
+        return normalize(X) if self.normalise else X
+
+    def _check_state(self) -> None:
+        vectors = self.dual_starts_.size - 1
+        index = self.word_starts_, self.vector_ids_, self.vector_values_
+        require_csr(*index, self.n_features_in_, vectors, "the support vectors")
+        duals = self.dual_starts_, self.dual_tags_, self.dual_values_
+        require_csr(*duals, vectors, self.n_labels_, "the dual coefficients")
+        require_vector(self.intercept_, self.n_labels_, "intercept_")
+
+    def _scores(self, X: sp.csr_matrix) -> np.ndarray:
+        X = self._scaled(X)
+        vectors = self.dual_starts_.size - 1
+        duals = sp.csr_matrix((self.dual_values_, self.dual_tags_, self.dual_starts_), shape=(vectors, self.n_labels_))
+        scores = np.tile(self.intercept_.astype(np.float64), (X.shape[0], 1))
+        step = max(1, _CELLS // max(vectors, 1))
+        for start in range(0, X.shape[0], step):
+            part = X[start : start + step]
+            products = np.zeros((part.shape[0], vectors))
+            add_scores(
+                part.data,
+                part.indices,
+                part.indptr,
+                self.vector_values_,
+                self.vector_ids_,
+                self.word_starts_,
+                products,
+            )
+            scores[start : start + step] += self._kernel_values(part, products) @ duals
+        return scores
+
+    def _kernel_values(self, X: sp.csr_matrix, products: np.ndarray) -> np.ndarray:
+        if self.kernel == "linear":
+            return products
+        squares = np.bincount(self.vector_ids_, self.vector_values_.astype(np.float64) ** 2, products.shape[1])
+        own = np.asarray(X.multiply(X).sum(axis=1))
+        return np.exp(-self.gamma * np.maximum(own + squares - 2 * products, 0))
+
+
+def learn_tags(problem: Problem, tags: Arrays, rows: Arrays) -> Arrays:
+    """Machines of the tags given by their documents: `ids` are the words of linear ones, the support rows of others.
+
+    Beside the ids stand their values, how many each machine has, intercepts, numbers of support rows, the violations
+    left and the documents turned away.
+    """
+    orders, n, width = rows["orders"], rows["indptr"].size - 1, int(rows["width"])
+    X = sp.csr_matrix((rows["data"], rows["indices"], rows["indptr"]), shape=(n, width))
+    csr = X.data, X.indices, X.indptr
+    index = X.tocsc()
+    postings = index.data.astype(np.float32), index.indices, index.indptr
+    kernel = csr, postings, np.asarray(X.multiply(X).sum(axis=1)).ravel(), problem.gamma
+    cache = _empty_cache(n, problem.cache_bytes)
+    room = min(n, problem.max_support)
+    gram, weights = np.empty((room, room), np.float32), np.zeros(width)
+    ids, values, facts = [np.empty(0, np.int64)], [np.empty(0, np.float32)], []
+    for start, stop in itertools.pairwise(tags["starts"]):
+        signs = np.full(n, -1, np.int8)
+        signs[tags["rows"][start:stop]] = 1
+        first = orders[0]
+        seeds = np.concatenate([first[signs[first] == sign][:_SEEDS] for sign in (1, -1)])
+        machine = np.empty(room, np.int64), *np.empty((4, room)), gram, np.full(n, -1, np.int64)
+        count, *ended = learn_tag(orders, seeds, signs, problem.cost, problem.tau, kernel, cache, machine, weights)
+        support, alpha = machine[0][:count], machine[1][:count]
+        used = alpha != 0
+        kept = np.flatnonzero(weights) if problem.gamma == 0.0 else support[used]
+        ids.append(kept)
+        values.append((weights[kept] if problem.gamma == 0.0 else alpha[used]).astype(np.float32))
+        facts.append((kept.size, np.count_nonzero(used), *ended))
+    columns = np.array(facts, np.float64).reshape(-1, 5).T
+    names = ("counts", "support", "intercepts", "gaps", "turned_away")
+    known = dict(zip(names, columns, strict=True)) | {"counts": columns[0].astype(np.int64)}
+    return freeze({"ids": np.concatenate(ids), "values": np.concatenate(values), **known})
+
+
+def _empty_cache(n: int, size: int) -> tuple[np.ndarray, ...]:
+    """(rows of inner products, slot of each row, row in each slot, whether asked for lately, hand of the clock)."""
+    slots = min(n, max(1, size // (4 * n)))
+    table, slot_of = np.empty((slots, n), np.float32), np.full(n, -1, np.int64)
+    return table, slot_of, np.full(slots, -1, np.int64), np.zeros(slots, bool), np.zeros(1, np.int64)
+
+
+def _parts(matrix: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.float32)

@@ -1,0 +1,1 @@
+"""LEML: low-rank empirical risk minimisation for many tags."""

@@ -1,0 +1,53 @@
+"""Linear scores from a dense matrix of weights, words × tags."""
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.preprocessing import normalize
+
+from tagcore.base import TagModel, require_vector
+from tagcore.baselines.linear.kernels.dual_coordinate import block_margins
+from tagcore.scoring.explanation import Explanation
+
+
+class _DenseLinear(TagModel):
+    """A subclass has the parameters `normalise` and `max_weights`, calls `_require_room` before it learns, and sets
+    `coef_` and `intercept_`, both float32.
+    """
+
+    _arrays = ("coef_", "intercept_")
+
+    normalise: bool
+    max_weights: int
+
+    coef_: np.ndarray  # (words, tags)
+    intercept_: np.ndarray
+
+    def explain(self, X: sp.csr_matrix, tag: int) -> Explanation:
+        """What each word of the one row X did to the score of the tag: x_d · w_dc."""
+        row = self._scaled(self._checked(X))
+        push = row.data * self.coef_[row.indices, tag].astype(np.float64)
+        return Explanation(row.indices, push, None, float(self.intercept_[tag]))
+
+    def _require_room(self, words: int, tags: int) -> None:
+        if words * tags > self.max_weights:
+            raise ValueError(
+                f"{words} words × {tags} tags need {words * tags} weights ({4 * words * tags / 2**30:.1f} GiB), "
+                f"more than max_weights={self.max_weights!r}: select words, or take OneVsRestLinear, which is sparse"
+            )
+
+    def _scaled(self, X: sp.csr_matrix) -> sp.csr_matrix:
+        return normalize(X) if self.normalise else X
+
+    def _check_state(self) -> None:
+        shape = self.n_features_in_, self.n_labels_
+        if self.coef_.shape != shape:
+            raise ValueError(f"coef_ has shape {self.coef_.shape}, expected {shape}")
+        require_vector(self.coef_.ravel(), self.coef_.size, "coef_")
+        require_vector(self.intercept_, self.n_labels_, "intercept_")
+
+    def _scores(self, X: sp.csr_matrix) -> np.ndarray:
+        X = self._scaled(X)
+        scores = np.empty((X.shape[0], self.n_labels_))
+        block_margins(X.data, X.indices, X.indptr, self.coef_, scores)
+        scores += self.intercept_
+        return scores

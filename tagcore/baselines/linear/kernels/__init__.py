@@ -1,0 +1,1 @@
+"""Arithmetic of linear models, in numba."""

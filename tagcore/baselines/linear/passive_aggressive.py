@@ -1,0 +1,137 @@
+"""Passive-aggressive machines: linear, online, one per tag."""
+
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import expit
+from sklearn.utils import check_random_state
+
+from tagcore.base import label_matrix
+from tagcore.baselines.linear.dense import _DenseLinear
+from tagcore.baselines.linear.kernels.passive_aggressive import learn_rows
+from tagcore.shards import Arrays, freeze, row_shards
+
+_SHARD_TAGS = 128  # weights of a few thousand words × this stay in the cache
+_INTERCEPT_DECAY = 0.01  # scikit-learn's for sparse rows: the constant, present in every row, moves less
+
+
+class PassiveAggressive(_DenseLinear):
+    """One-vs-rest passive-aggressive classifiers (Crammer et al., 2006), which learn from one document at a time.
+
+    A machine that gives a document a margin of at least 1 stays as it is; any other moves along the document just so
+    far that the margin becomes 1, held back by C. It is scikit-learn's `SGDClassifier` with `learning_rate` "pa1" or
+    "pa2", weight for weight, for all tags in one pass: a row is read once, and tags are spread over the executor.
+
+    Use `partial_fit` for a stream: it costs the words of the new documents times the tags, whatever came before. With
+    one pass only, a larger C (0.3) learns better. The weights are a dense float32 matrix, 4 bytes × words × tags (twice
+    that while `fit` ends). `predict_proba` is the logistic function of the score, which orders tags but is not
+    calibrated.
+
+    The defaults had the best precision at 1 in 5-fold cross-validation on the training documents of bibtex, tf-idf
+    (C 0.02 to 1, 1 to 20 passes, both losses).
+
+    Parameters
+    ----------
+    C : how far a document may move a machine; smaller trusts single documents less and needs more passes.
+    loss : "hinge" cuts steps at C (PA-I), "squared_hinge" shortens all of them (PA-II).
+    max_iter : passes of `fit` over the documents.
+    shuffle : each pass in a new order drawn from random_state, or always in the order given.
+    normalise : bring rows to unit length first.
+    fit_intercept : learn a constant beside the words.
+    max_weights : refuse to make a larger matrix of weights.
+    random_state : seed of the orders.
+
+    Examples
+    --------
+    >>> model = PassiveAggressive(C=10.0)
+    >>> for x, y in [([1.0, 0.0], [1, 0]), ([0.0, 1.0], [0, 1])]:
+    ...     model = model.partial_fit([x], [y])
+    >>> model.top_k([[2.0, 1.0]], 1)[0]
+    array([[0]])
+    """
+
+    def __init__(
+        self,
+        C: float = 0.03,
+        loss: str = "squared_hinge",
+        max_iter: int = 10,
+        shuffle: bool = True,
+        normalise: bool = True,
+        fit_intercept: bool = True,
+        max_weights: int = 2**30,
+        random_state: int = 0,
+    ) -> None:
+        self.C = C
+        self.loss = loss
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.normalise = normalise
+        self.fit_intercept = fit_intercept
+        self.max_weights = max_weights
+        self.random_state = random_state
+
+    def partial_fit(self, X: Any, y: Any) -> Self:
+        """Goes on from what is known, through these documents once, in their order; the first call fixes the tags."""
+        problem = self._problem()
+        fresh = not hasattr(self, "coef_")
+        X = self._scaled(self._rows(X, reset=fresh))
+        Y = label_matrix(y, X.shape[0])
+        if fresh:
+            self.n_labels_ = Y.shape[1]
+            self._require_room(X.shape[1], Y.shape[1])
+            self.coef_ = np.zeros((X.shape[1], Y.shape[1]), np.float32)
+            self.intercept_ = np.zeros(Y.shape[1], np.float32)
+        elif Y.shape[1] != self.n_labels_:
+            raise ValueError(f"y has {Y.shape[1]} tags, the model {self.n_labels_}")
+        self.coef_, self.intercept_ = (np.require(a, requirements="W") for a in (self.coef_, self.intercept_))
+        order = np.arange(X.shape[0])
+        learn_rows(X.data, X.indices, X.indptr, order, Y.indices, Y.indptr, 0, *problem, self.coef_, self.intercept_)
+        return self
+
+    def proba(self, scores: np.ndarray) -> np.ndarray:
+        """The logistic function of the scores."""
+        return expit(scores)
+
+    def _problem(self) -> tuple[float, bool, float]:
+        """(cost, whether the loss is squared, share of a step that the intercept moves), checked."""
+        if not 0 < self.C < np.inf:
+            raise ValueError(f"C must be positive, got {self.C!r}")
+        if self.loss not in ("squared_hinge", "hinge"):
+            raise ValueError(f'loss must be "squared_hinge" or "hinge", got {self.loss!r}')
+        if self.max_iter < 1:
+            raise ValueError(f"max_iter must be at least 1, got {self.max_iter!r}")
+        return float(self.C), self.loss == "squared_hinge", _INTERCEPT_DECAY * bool(self.fit_intercept)
+
+    def _fit(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
+        problem = self._problem()
+        self._require_room(X.shape[1], Y.shape[1])
+        X = self._scaled(X)
+        rows = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "width": np.array(X.shape[1])}
+        rows |= {"tag_ids": Y.indices, "tag_starts": Y.indptr, "orders": self._orders(X.shape[0])}
+        shared = self._executor.share(rows)
+        cuts = row_shards(Y.shape[1], -(-Y.shape[1] // _SHARD_TAGS))
+        calls = [self._executor.call(learn_tags, problem, cut.start, cut.stop, shared) for cut in cuts]
+        coef, intercept = np.empty((X.shape[1], Y.shape[1]), np.float32), np.empty(Y.shape[1], np.float32)
+        for done, cut in enumerate(cuts, start=1):
+            (learnt,) = self._executor.get([calls.pop(0)])
+            coef[:, cut], intercept[cut] = learnt["weights"], learnt["intercept"]
+            self._progress(done, len(cuts), {})
+        self.coef_, self.intercept_ = coef, intercept
+
+    def _orders(self, n: int) -> np.ndarray:
+        """The order of documents in each pass, one row each; the same for all tags."""
+        if not self.shuffle:
+            return np.tile(np.arange(n), (self.max_iter, 1))
+        rng = check_random_state(self.random_state)
+        return np.stack([rng.permutation(n) for _ in range(self.max_iter)])
+
+
+def learn_tags(problem: tuple[float, bool, float], first: int, last: int, rows: Arrays) -> Arrays:
+    """All passes for the tags first to last - 1."""
+    weights = np.zeros((int(rows["width"]), last - first), np.float32)
+    intercept = np.zeros(last - first, np.float32)
+    csr = rows["data"], rows["indices"], rows["indptr"]
+    for order in rows["orders"]:
+        learn_rows(*csr, order, rows["tag_ids"], rows["tag_starts"], first, *problem, weights, intercept)
+    return freeze({"weights": weights, "intercept": intercept})

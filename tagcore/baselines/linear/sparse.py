@@ -1,0 +1,107 @@
+"""One linear machine per tag, all learnt over one shared copy of the rows and kept as one sparse matrix."""
+
+import warnings
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import expit
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import normalize
+
+from tagcore.base import TagModel, require_csr, require_vector
+from tagcore.baselines.linear.kernels.dual_coordinate import add_scores
+from tagcore.baselines.linear.tag_blocks import BlockSettings, Solver, solve_tags
+from tagcore.scoring.explanation import Explanation
+from tagcore.shards import Arrays, freeze, row_shards
+
+_MAX_SHARDS = 64
+_CERTAIN = 10.0  # the score of a tag that every training document has; minus it, of one that none has
+
+
+class _SparseLinear(TagModel):
+    """A subclass has the parameters `normalise`, `tol`, `max_iter`; it names its solver and how many tags that should
+    get at a time, and writes `_prepare(X)`: its settings, checked, and the rows as its solver reads them.
+    """
+
+    _solver: ClassVar[Solver]
+    _shard_tags: ClassVar[int]
+    _arrays = ("coef_data_", "coef_indices_", "coef_indptr_", "intercept_")
+    _facts = ("n_iter_",)
+
+    normalise: bool
+    tol: float
+    max_iter: int
+
+    coef_data_: np.ndarray
+    coef_indices_: np.ndarray
+    coef_indptr_: np.ndarray
+    intercept_: np.ndarray
+    n_iter_: int
+
+    def proba(self, scores: np.ndarray) -> np.ndarray:
+        """The logistic function of the scores."""
+        return expit(scores)
+
+    def explain(self, X: sp.csr_matrix, tag: int) -> Explanation:
+        """What each word of the one row X did to the score of the tag: x_d · w_dc."""
+        row = self._scaled(self._checked(X))
+        shape = self.n_features_in_, self.n_labels_
+        coef = sp.csr_matrix((self.coef_data_, self.coef_indices_, self.coef_indptr_), shape=shape)
+        push = row.data * coef[row.indices, tag].toarray().ravel().astype(np.float64)
+        return Explanation(row.indices, push, None, float(self.intercept_[tag]))
+
+    def _prepare(self, X: sp.csr_matrix) -> tuple[BlockSettings, Arrays]:
+        raise NotImplementedError  # abstract
+
+    def _fit(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
+        settings, rows = self._prepare(self._scaled(X))
+        carriers = np.bincount(Y.indices, minlength=Y.shape[1])
+        learnable = np.flatnonzero((carriers > 0) & (carriers < Y.shape[0]))
+        # tags of like frequency take like many passes, so the blocks end together; the longest go first
+        learnable = learnable[np.argsort(-carriers[learnable], kind="stable")]
+        self.intercept_ = np.where(carriers > 0, _CERTAIN, -_CERTAIN).astype(np.float32)
+        solved = self._solve(settings, rows, sp.csr_matrix(Y.T)[learnable], learnable)
+        self.n_iter_ = int(solved["passes"].max(initial=1))
+        unsolved = int(np.count_nonzero(solved["gaps"] > self.tol))
+        if unsolved:
+            warnings.warn(
+                f"{unsolved} of {learnable.size} tags did not converge within max_iter={self.max_iter} passes",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        self.intercept_[learnable] = solved["intercepts"]
+        columns = np.repeat(learnable, solved["counts"])
+        shape = X.shape[1], Y.shape[1]
+        coef = sp.csr_matrix((solved["values"], (solved["words"], columns)), shape=shape)
+        self.coef_data_ = coef.data
+        self.coef_indices_ = coef.indices.astype(np.int32)
+        self.coef_indptr_ = coef.indptr.astype(np.int64)
+
+    def _solve(self, settings: BlockSettings, rows: Arrays, carriers: sp.csr_matrix, tags: np.ndarray) -> Arrays:
+        """The machines of all tags, spread over shards of tags; no result depends on how they are cut."""
+        shared = self._executor.share(rows)
+        cuts = row_shards(tags.size, min(_MAX_SHARDS, -(-tags.size // self._shard_tags) or 1))
+        calls, solved = [], []
+        for cut in cuts:
+            part = freeze({"number": tags[cut], "indices": carriers[cut].indices, "indptr": carriers[cut].indptr})
+            solver = type(self)._solver
+            calls.append(self._executor.call(solve_tags, solver, settings, part, shared))
+        for done, call in enumerate(calls, start=1):
+            solved += self._executor.get([call])
+            self._progress(done, len(calls), {})
+        return {key: np.concatenate([part[key] for part in solved]) for key in solved[0]}
+
+    def _scaled(self, X: sp.csr_matrix) -> sp.csr_matrix:
+        return normalize(X) if self.normalise else X
+
+    def _check_state(self) -> None:
+        coef = (self.coef_indptr_, self.coef_indices_, self.coef_data_)
+        require_csr(*coef, self.n_features_in_, self.n_labels_, "coef_")
+        require_vector(self.intercept_, self.n_labels_, "intercept_")
+
+    def _scores(self, X: sp.csr_matrix) -> np.ndarray:
+        X = self._scaled(X)
+        scores = np.tile(self.intercept_.astype(np.float64), (X.shape[0], 1))
+        add_scores(X.data, X.indices, X.indptr, self.coef_data_, self.coef_indices_, self.coef_indptr_, scores)
+        return scores

@@ -1,0 +1,94 @@
+"""Linear support vector machines of many tags, each on the few documents that decide it.
+
+A machine starts with the documents of its tag and some others, is solved on these, then takes in those of the rest
+that it gets wrong, until there are none. The rest is looked at for a block of tags at once: one read of all rows.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from tagcore.baselines.linear.kernels.dual_coordinate import block_margins, dual_descent
+from tagcore.baselines.linear.tag_blocks import BlockSettings, Solution, rows_with_constant
+from tagcore.shards import Arrays
+
+LANES = 16  # tags per block
+_OPENING = 64  # documents that a machine starts with beside those of its tag
+_INTAKE = 256  # new documents that it may always take in at once
+
+
+@dataclass(frozen=True)
+class Settings(BlockSettings):
+    """Beside how closely it is solved: the problem (cost, loss, weights of the two sides)."""
+
+    cost: float
+    squared: bool
+    balanced: bool
+    seed: int
+
+    def bounds(self, carriers: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """(upper bounds of α, addition to the diagonal of Q), each for documents without and with the tag."""
+        costs = np.full(2, float(self.cost))
+        if self.balanced:
+            costs *= n / (2.0 * np.array([n - carriers, carriers]))
+        return (np.full(2, np.inf), 0.5 / costs) if self.squared else (costs, np.zeros(2))
+
+
+def shared_rows(X: sp.csr_matrix, intercept: bool, seed: int) -> Arrays:
+    """The documents as every machine reads them, and the opening ones."""
+    rows = rows_with_constant(X, intercept)
+    squares = np.add.reduceat(np.append(np.square(rows["data"], dtype=np.float64), 0.0), rows["indptr"][:-1])
+    squares[np.diff(rows["indptr"]) == 0] = 0.0  # reduceat gives the next row's first value there
+    opening = np.random.default_rng(seed).permutation(X.shape[0])[:_OPENING]
+    return {**rows, "squares": squares, "opening": opening}
+
+
+def solve(settings: Settings, numbers: np.ndarray, carriers: list[np.ndarray], rows: Arrays) -> Iterator[Solution]:
+    """The machines of all tags, block by block; `passes` are those over the documents that decide."""
+    for start in range(0, len(carriers), LANES):
+        block = slice(start, start + LANES)
+        weights, passes, gaps = _solve_block(settings, numbers[block], carriers[block], rows)
+        for t in range(len(passes)):
+            yield Solution(start + t, weights[:, t], int(passes[t]), float(gaps[t]))
+
+
+def _solve_block(
+    settings: Settings, numbers: np.ndarray, carriers: list[np.ndarray], rows: Arrays
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(weights, one column per tag; passes over its members; gap that was left)."""
+    csr = rows["data"], rows["indices"], rows["indptr"]
+    n, width = rows["squares"].size, int(rows["width"]) + 1
+    weights, margins = np.zeros((width, LANES), np.float32), np.empty((n, LANES), np.float32)
+    members = [np.union1d(c, rows["opening"]) for c in carriers]
+    alphas = [np.zeros(m.size) for m in members]
+    seeds = [np.random.SeedSequence((settings.seed, int(t))).generate_state(1, np.uint64)[0] for t in numbers]
+    passes, gaps = np.zeros(len(carriers), np.int64), np.zeros(len(carriers))
+    pending, w = list(range(len(carriers))), np.empty(width)
+    while pending:
+        for t in pending:
+            signs = np.where(np.isin(members[t], carriers[t]), 1.0, -1.0)
+            bounds = settings.bounds(carriers[t].size, n)
+            limits = settings.tol, settings.max_iter, seeds[t]
+            done, gaps[t] = dual_descent(*csr, rows["squares"], members[t], signs, *bounds, alphas[t], w, *limits)
+            passes[t] += done
+            weights[:, t] = w
+        block_margins(*csr, weights, margins)
+        wrong = [_most_wrong(margins[:, t], members[t], settings.tol) for t in pending]
+        for t, new in zip(pending, wrong, strict=True):
+            members[t] = np.concatenate([members[t], new])
+            alphas[t] = np.concatenate([alphas[t], np.zeros(new.size)])
+        pending = [t for t, new in zip(pending, wrong, strict=True) if new.size]
+    return weights, passes, gaps
+
+
+def _most_wrong(margins: np.ndarray, members: np.ndarray, tol: float) -> np.ndarray:
+    """Documents outside the members whose margin -w·x is below 1 - tol: the worst of them."""
+    excess = margins + np.float32(1.0)
+    excess[members] = 0.0
+    wrong = np.flatnonzero(excess > tol)
+    intake = max(members.size, _INTAKE)
+    if wrong.size > intake:
+        wrong = wrong[np.argpartition(-excess[wrong], intake)[:intake]]
+    return wrong

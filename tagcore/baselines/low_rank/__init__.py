@@ -1,0 +1,1 @@
+"""Models whose scores have low rank: CPLST, WSABIE, BCS."""

@@ -1,0 +1,102 @@
+"""Scores of low rank: rows and tags meet in a space of few dimensions."""
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.preprocessing import normalize
+
+from tagcore.base import TagModel, require_vector
+from tagcore.baselines.low_rank.kernels.products import embed_rows
+from tagcore.shards import Arrays, Executor, Shard, Shards
+
+
+class _LowRank(TagModel):
+    """score = (X · word_factors_) · tag_factors_ᵀ + intercept_. A subclass has the parameters `rank` and `normalise`
+    and writes `_learn(X, Y)`, which sets the three arrays, all float32; Y holds ones and at least one of them.
+    """
+
+    _arrays: ClassVar[tuple[str, ...]] = ("word_factors_", "tag_factors_", "intercept_")
+
+    rank: int | float
+    normalise: bool
+
+    word_factors_: np.ndarray  # (words, rank)
+    tag_factors_: np.ndarray  # (tags, rank)
+    intercept_: np.ndarray
+
+    def _learn(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
+        raise NotImplementedError  # abstract
+
+    def _check_params(self) -> None:
+        """Raises ValueError for a parameter that no data could suit."""
+
+    def _untagged_score(self) -> float:
+        """Every score, where no training document has a tag."""
+        return 0.0
+
+    def _fit(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
+        X, Y = self._prepared(X, Y)
+        if Y.nnz:
+            self._learn(X, Y)
+            return
+        self.word_factors_ = np.zeros((X.shape[1], 1), np.float32)
+        self.tag_factors_ = np.zeros((Y.shape[1], 1), np.float32)
+        self.intercept_ = np.full(Y.shape[1], self._untagged_score(), np.float32)
+
+    def _prepared(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+        """Scaled rows, and ones for the tags, in float32; parameters are checked first."""
+        share = isinstance(self.rank, Real) and not isinstance(self.rank, Integral) and 0 < self.rank <= 1
+        whole = isinstance(self.rank, Integral) and not isinstance(self.rank, bool) and self.rank >= 1
+        if not (share or whole):
+            raise ValueError(f"rank must be a whole number from 1 or a share of the tags up to 1.0, got {self.rank!r}")
+        self._check_params()
+        ones = np.ones(Y.nnz, np.float32)
+        return self._scaled(X).astype(np.float32), sp.csr_matrix((ones, Y.indices, Y.indptr), shape=Y.shape)
+
+    def _dimensions(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> int:
+        """The rank, no larger than the data can have."""
+        wanted = self.rank if isinstance(self.rank, Integral) else int(np.ceil(self.rank * Y.shape[1]))
+        return int(min(wanted, *X.shape, Y.shape[1]))
+
+    def _embedded(self, X: sp.csr_matrix) -> np.ndarray:
+        """Rows times word_factors_, (n, rank)."""
+        X, out = self._scaled(X).astype(np.float32), np.empty((X.shape[0], self.word_factors_.shape[1]), np.float32)
+        embed_rows(X.data, X.indices, X.indptr, self.word_factors_, out)
+        return out
+
+    def _scaled(self, X: sp.csr_matrix) -> sp.csr_matrix:
+        return normalize(X) if self.normalise else X
+
+    def _check_state(self) -> None:
+        self._check_factors()
+        require_vector(self.intercept_, self.n_labels_, "intercept_")
+
+    def _check_factors(self) -> None:
+        shape = self.word_factors_.shape
+        if len(shape) != 2 or shape[0] != self.n_features_in_:
+            raise ValueError(f"word_factors_ has shape {shape}, expected {self.n_features_in_} rows")
+        if self.tag_factors_.shape != (self.n_labels_, shape[1]):
+            raise ValueError(f"tag_factors_ has shape {self.tag_factors_.shape}, expected {self.n_labels_, shape[1]}")
+        require_vector(self.word_factors_.ravel(), self.word_factors_.size, "word_factors_")
+        require_vector(self.tag_factors_.ravel(), self.tag_factors_.size, "tag_factors_")
+
+    def _scores(self, X: sp.csr_matrix) -> np.ndarray:
+        scores = self._embedded(X) @ self.tag_factors_.T
+        scores += self.intercept_
+        return scores
+
+
+def on_one_thread(executor: Executor, step: Callable[..., Arrays], **arrays: Any) -> Arrays:
+    """step(**arrays), run as every step is, so that its bits do not depend on the threads that BLAS may use."""
+    return Shards([step], _as_is, executor).collect(_call, **arrays)[0]
+
+
+def _as_is(step: Callable[..., Arrays]) -> Callable[..., Arrays]:
+    return step
+
+
+def _call(shard: Shard[Callable[..., Arrays]], state: Arrays, **arrays: Any) -> Arrays:
+    return shard.data(**arrays)

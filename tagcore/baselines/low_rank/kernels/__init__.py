@@ -1,0 +1,1 @@
+"""Arithmetic of low-rank models, in numba."""

@@ -1,0 +1,127 @@
+"""The few best tags of the few most similar documents: the vector similarity baseline of PMM."""
+
+import numbers
+
+import numpy as np
+import scipy.sparse as sp
+
+from tagcore.base import TagModel, best_k, require_csr, require_vector
+from tagcore.baselines.knn.estimator import Postings, inverted_index, kernel_rows
+from tagcore.baselines.knn.kernel import score_rows, suggest_rows
+from tagcore.baselines.popular import document_shares
+from tagcore.text.selection import SelectWords
+
+_CELLS = 4_000_000  # comparisons of tags that are held at once
+_EPSILON = 1e-6  # what the share of documents may add to a score: it decides ties and orders what no one suggests
+
+
+class VectorSimilarity(TagModel):
+    """The s nearest training documents under the cosine suggest their t top tags each.
+
+    Top are the tags with most counts, ties to the tag on more training documents, then to the lower id. A tag scores
+    the similarities of the documents that suggest it, divided by those of all s: the order is that of summed
+    similarity, and ties go to the more common tag. The at most s · t suggested tags are followed by the others, most
+    common first, so that `top_k` always gives k. A document that is like no other gets the shares of `Popular`. Rows
+    are brought to unit length here; weigh them (tf-idf) before.
+
+    Parameters
+    ----------
+    n_documents : s, the documents that suggest tags.
+    n_tags : t, the tags that each of them suggests.
+    select : None takes all words, "information_gain" only those that tell most about the tags.
+    keep : how many of the words that is, or as a float which share.
+    """
+
+    _arrays = ("words_", "word_starts_", "documents_", "weights_", "tag_starts_", "tag_ids_", "shares_")
+
+    words_: np.ndarray  # the selected columns; word_starts_ numbers them from 0
+    word_starts_: np.ndarray
+    documents_: np.ndarray
+    weights_: np.ndarray
+    tag_starts_: np.ndarray
+    tag_ids_: np.ndarray
+    shares_: np.ndarray
+
+    def __init__(self, n_documents: int = 3, n_tags: int = 3, select: str | None = None, keep: float = 0.05) -> None:
+        self.n_documents = n_documents
+        self.n_tags = n_tags
+        self.select = select
+        self.keep = keep
+
+    def _fit(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
+        for name in ("n_documents", "n_tags"):
+            value = getattr(self, name)
+            if not isinstance(value, numbers.Integral) or value < 1:
+                raise ValueError(f"{name} must be an integer of at least 1, got {value!r}")
+        if self.select is None:
+            self.words_ = np.arange(X.shape[1])
+        elif self.select == "information_gain":
+            self.words_ = SelectWords("information_gain", self.keep).fit(X, Y).get_support(indices=True)
+        else:
+            raise ValueError(f'select must be None or "information_gain", got {self.select!r}')
+        self.shares_ = document_shares(Y)
+        self.word_starts_, self.documents_, self.weights_ = inverted_index(self._selected(X))
+        self.tag_starts_, self.tag_ids_ = _top_tags(Y, self.shares_, self.n_tags)
+
+    def _check_state(self) -> None:
+        words, n = self.words_, self.tag_starts_.size - 1
+        whole = words.ndim == 1 and words.dtype.kind == "i"
+        if not whole or (np.diff(words, prepend=-1, append=self.n_features_in_) < 1).any():
+            raise ValueError(f"words_ must be rising numbers of columns 0 to {self.n_features_in_ - 1}")
+        require_csr(self.word_starts_, self.documents_, self.weights_, words.size, n, "the index")
+        require_csr(*self._tagging(), n, self.n_labels_, "the tags")
+        require_vector(self.shares_, self.n_labels_, "shares_")
+
+    def _scores(self, X: sp.csr_matrix) -> np.ndarray:
+        votes, voters = np.zeros((X.shape[0], self.n_labels_)), np.empty(X.shape[0], np.int64)
+        score_rows(*kernel_rows(self._selected(X)), *self._settings(), votes, voters)
+        return np.where(voters[:, None] > 0, _with_shares(votes, self.shares_), self.shares_)
+
+    def _top_k(self, X: sp.csr_matrix, k: int) -> tuple[np.ndarray, np.ndarray]:
+        tags, scores = np.empty((X.shape[0], k), np.int64), np.empty((X.shape[0], k))
+        width = min(self.n_documents * self.n_tags, self.n_labels_)
+        step = max(1, _CELLS // (width * (width + k)))
+        for start in range(0, X.shape[0], step):
+            rows = slice(start, start + step)
+            tags[rows], scores[rows] = self._suggest(X[rows], k, width)
+        return tags, scores
+
+    def _suggest(self, X: sp.csr_matrix, k: int, width: int) -> tuple[np.ndarray, np.ndarray]:
+        """The k best of at most `width` suggested tags and of the most common others."""
+        n = X.shape[0]
+        suggested, votes, voters = np.zeros((n, width), np.int64), np.zeros((n, width)), np.empty(n, np.int64)
+        suggest_rows(*kernel_rows(self._selected(X)), *self._settings(), suggested, votes, voters)
+        common = best_k(self.shares_[None], k + width)[0]  # k of these at least are not suggested
+        unasked = np.repeat(common, n, axis=0)
+        again = (unasked[:, :, None] == np.where(votes > 0, suggested, -1)[:, None, :]).any(axis=2)
+        tags = np.concatenate([suggested, unasked], axis=1)
+        scores = _with_shares(np.concatenate([votes, np.zeros(again.shape)], axis=1), self.shares_[tags])
+        scores[voters == 0] = self.shares_[tags[voters == 0]]
+        scores[np.concatenate([votes == 0, again], axis=1)] = -1.0
+        best = np.lexsort((tags, -scores))[:, :k]
+        return np.take_along_axis(tags, best, axis=1), np.take_along_axis(scores, best, axis=1)
+
+    def _selected(self, X: sp.csr_matrix) -> sp.csr_matrix:
+        return X if self.words_.size == X.shape[1] else X[:, self.words_]
+
+    def _settings(self) -> tuple[Postings, Postings, int, float]:
+        index = (self.word_starts_, self.documents_, self.weights_)
+        return index, self._tagging(), min(self.n_documents, self.tag_starts_.size - 1), 1.0
+
+    def _tagging(self) -> Postings:
+        return self.tag_starts_, self.tag_ids_, np.ones(self.tag_ids_.size, np.float32)
+
+
+def _with_shares(votes: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Scores in [0, 1] whose order is that of (votes, shares), and every vote above none."""
+    return np.where(votes > 0, (1 - 2 * _EPSILON) * votes + _EPSILON, 0.0) + _EPSILON * shares
+
+
+def _top_tags(Y: sp.csr_matrix, shares: np.ndarray, t: int) -> tuple[np.ndarray, np.ndarray]:
+    """(starts, ids): at most t tags of each document, those with most counts."""
+    carried = np.diff(Y.indptr)
+    documents = np.repeat(np.arange(Y.shape[0]), carried)
+    order = np.lexsort((Y.indices, -shares[Y.indices], -Y.data, documents))
+    place = np.arange(Y.nnz) - np.repeat(Y.indptr[:-1], carried)
+    starts = np.concatenate(([0], np.cumsum(np.minimum(carried, t))))
+    return starts.astype(np.int64), Y.indices[order][place < t].astype(np.int32)

@@ -1,0 +1,1 @@
+"""From a stored corpus to rows: the corpus read in row groups, split into sides, turned into word weights and tags."""

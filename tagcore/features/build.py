@@ -1,0 +1,186 @@
+"""From a stored corpus to rows that models learn from: two passes over its row groups, on any executor.
+
+Pass 1 learns the vocabulary from the documents to learn from; pass 2 writes every document as one row of word
+weights and tag counts, into `train` or `test`. Neither the driver nor a worker holds more than a few row groups.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import scipy.sparse as sp
+
+from tagcore.base import Progress, silent
+from tagcore.corpus import csr_from_lists, lists_from_csr, names_table
+from tagcore.features.corpus_reader import CorpusPieces, Piece
+from tagcore.features.split import Split
+from tagcore.shards import Executor, InProcess
+from tagcore.store.datasets import Dataset, writing
+from tagcore.store.schemas import ROWS
+from tagcore.store.storage import Storage
+from tagcore.text import Vectoriser
+
+VECTORISER = "vectoriser"
+
+_LEARNING_SHARDS = 64  # at most: the driver puts the terms of so many together
+_AHEAD = 16  # shards at work, or done and waiting for the driver, which writes as fast as two or three work
+
+
+def make_features(
+    corpus: Dataset,
+    folder: Path,
+    vectoriser: Vectoriser,
+    split: Split,
+    *,
+    executor: Executor | None = None,
+    storage: Storage | None = None,
+    progress: Progress | None = None,
+    **manifest: Any,
+) -> None:
+    """Writes the features data set at `folder`; ValueError where nothing is left to learn from or to measure on.
+
+    `storage` is where the executor's workers find a copy of the corpus' files, if not in its folder. The result is the
+    same bits on every executor.
+    """
+    executor, progress, n = executor or InProcess(), progress or silent, corpus.counts["documents"]
+    if not n:
+        raise ValueError(f"{corpus.folder}: the corpus is empty")
+    pieces = CorpusPieces(corpus, split).settled()
+    pieces = pieces.at(storage) if storage else pieces
+    names = corpus.names("words") if pieces.counted else None
+    vectoriser.fit_frequencies(_frequencies(pieces, vectoriser, executor, progress), names)
+    with writing(folder, "features", **manifest) as writer:
+        done = n
+        for rows in _in_order(executor, _weigh, pieces.parts(), vectoriser):
+            for side in ("train", "test"):
+                writer.append(side, rows_table(*rows[side]))
+            done += rows["documents"]
+            progress(done, 2 * n, {})
+        writer.append("tags", names_table(corpus.names("tags")))
+        (writer.folder / VECTORISER).mkdir()
+        vectoriser.save(writer.folder / VECTORISER)
+
+
+def rows_table(documents: np.ndarray, words: sp.csr_matrix, tags: sp.csr_matrix) -> pa.Table:
+    columns = [pa.array(documents, pa.int64()), *lists_from_csr(words), *lists_from_csr(tags)]
+    return pa.table(columns, schema=ROWS)
+
+
+def load_rows(features: Dataset, side: str) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+    """All of one side as (X, Y)."""
+    table = features.read(side, ["words", "values", "tags", "counts"])
+    n_words = len(Vectoriser.load(features.folder / VECTORISER).idf_)
+    X = csr_from_lists(table["words"], table["values"], n_words)
+    return X, csr_from_lists(table["tags"], table["counts"], features.counts["tags"])
+
+
+def tag_frequencies(features: Dataset, side: str) -> np.ndarray:
+    """How many documents of one side carry each tag, without reading their words."""
+    counts = np.zeros(features.counts["tags"], np.int64)
+    for block in features.blocks(side, ["tags"]):
+        counts += np.bincount(pc.list_flatten(block["tags"]).to_numpy(), minlength=counts.size)
+    return counts
+
+
+def _frequencies(
+    pieces: CorpusPieces, vectoriser: Vectoriser, executor: Executor, progress: Progress
+) -> Iterator[dict[str, np.ndarray]]:
+    """What the vocabulary is chosen by; ends in a ValueError where there is nothing to learn from or to measure on."""
+    n, sides = pieces.corpus.counts["documents"], np.zeros(4, np.int64)
+    for found in _in_order(executor, _count, pieces.parts(_LEARNING_SHARDS), vectoriser):
+        yield from found["terms"]
+        sides += found["sides"]
+        progress(int(sides[0]), 2 * n, {})
+    _require_both_sides(pieces.corpus, *sides.tolist())
+
+
+def _count(pieces: CorpusPieces, shared: dict[str, Any]) -> dict[str, Any]:
+    """Pass 1: how frequent the terms of a shard are, and how many of its documents are what."""
+    vectoriser, sides = _made.vectoriser(shared), np.zeros(4, np.int64)
+    if pieces.counted:
+        # each row group by itself: sums of real values depend on where they are cut
+        return {"terms": [_bags(vectoriser, piece, pieces, sides) for piece in pieces], "sides": sides}
+    texts = (piece.texts.filter(pa.array(_learnt(piece, sides))) for piece in pieces)
+    return {"terms": [vectoriser.count_terms(texts)], "sides": sides}
+
+
+def _bags(vectoriser: Vectoriser, piece: Piece, pieces: CorpusPieces, sides: np.ndarray) -> dict[str, np.ndarray]:
+    assert piece.bags is not None
+    try:
+        return vectoriser.count_bags(piece.bags, piece.bags.shape[1], _learnt(piece, sides), piece.first)
+    except ValueError as error:
+        raise ValueError(f"{pieces.where('bags.parquet')}: {error}") from error
+
+
+def _learnt(piece: Piece, sides: np.ndarray) -> np.ndarray:
+    """The documents to learn from; adds to the number of all, of either side, of those with a tag."""
+    learnt = ~piece.held_out & piece.used
+    sides += len(learnt), learnt.sum(), (piece.held_out & piece.used).sum(), piece.tagged.sum()
+    return learnt
+
+
+def _weigh(pieces: CorpusPieces, shared: dict[str, Any]) -> dict[str, Any]:
+    """Pass 2: the rows of one row group, by side."""
+    vectoriser = _made.vectoriser(shared)
+    (piece,) = pieces
+    counted = piece.bags is not None
+    words = vectoriser.transform_counts(piece.bags) if counted else vectoriser.transform(piece.texts)
+    rows: dict[str, Any] = {"documents": len(piece.used)}
+    for side, wanted in (("train", ~piece.held_out), ("test", piece.held_out)):
+        chosen = np.flatnonzero(wanted & piece.used)
+        rows[side] = piece.first + chosen, words[chosen], piece.tags[chosen]
+    return rows
+
+
+def _in_order(executor: Executor, step: Callable, shards: list[CorpusPieces], vectoriser: Vectoriser) -> Iterator[Any]:
+    """step(shard, the vectoriser as plain arrays) of every shard in turn, some of them worked on ahead."""
+    shared = executor.share(vectoriser.parts())
+    ahead: deque = deque()
+    try:
+        for shard in shards:
+            ahead.append(executor.call(step, shard, shared))
+            if len(ahead) == _AHEAD:
+                yield executor.get([ahead.popleft()])[0]
+        while ahead:
+            yield executor.get([ahead.popleft()])[0]
+    finally:
+        _made.forget(shared)
+
+
+class _Made:
+    """The vectorisers that this process last made of shared arrays: their tables serve all of its shards."""
+
+    def __init__(self, size: int) -> None:
+        self._lock = threading.Lock()
+        self._latest: deque[tuple[dict, Vectoriser]] = deque(maxlen=size)
+
+    def vectoriser(self, parts: dict[str, Any]) -> Vectoriser:
+        with self._lock:
+            for known, made in self._latest:
+                if known is parts:
+                    return made
+            self._latest.append((parts, Vectoriser.from_parts(parts)))
+            return self._latest[-1][1]
+
+    def forget(self, parts: Any) -> None:
+        with self._lock:
+            for known in [pair for pair in self._latest if pair[0] is parts]:
+                self._latest.remove(known)
+
+
+_made = _Made(2)
+
+
+def _require_both_sides(corpus: Dataset, n: int, train: int, test: int, tagged: int) -> None:
+    if not tagged:
+        raise ValueError(f"{corpus.folder}: none of its {n} documents has a tag: there is nothing to learn")
+    if corpus.counts["tags"] < 2:
+        raise ValueError(f"{corpus.folder}: all documents share one tag: there is nothing to choose between")
+    for left, doing in ((train, "learn from"), (test, "measure on")):
+        if not left:
+            raise ValueError(f"{corpus.folder}: no document is left to {doing}, of {n} ({tagged} tagged)")

@@ -1,0 +1,226 @@
+"""The rows of a data set, wherever they are: in memory, or in row groups that whoever needs them reads for itself."""
+
+import itertools
+import threading
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import scipy.sparse as sp
+
+from tagcore.corpus import csr_from_lists
+from tagcore.features.build import VECTORISER
+from tagcore.shards import Executor, Shards, row_shards
+from tagcore.store.datasets import Dataset, StoreError
+from tagcore.store.storage import Folder, Storage
+from tagcore.text import Vectoriser
+
+XY = tuple[sp.csr_matrix, sp.csr_matrix]
+T = TypeVar("T")
+Columns = tuple[str, str, int]  # of ids, of values, and how many ids there are
+
+
+class Rows(Protocol):
+    """Documents as rows of word weights X and tag counts Y. The same rows are the same bits wherever they come from."""
+
+    @property
+    def n_rows(self) -> int: ...
+    @property
+    def n_features(self) -> int: ...
+    @property
+    def n_labels(self) -> int: ...
+
+    def load(self, part: slice) -> XY:
+        """the rows from part.start to part.stop - 1."""
+
+    def labels(self, part: slice) -> sp.csr_matrix:
+        """their tags alone, without reading a word."""
+
+    def recipe(self, part: slice) -> Any:
+        """what `load_recipe` makes those rows of: as little as can be sent to another process."""
+
+
+@dataclass(frozen=True, eq=False)
+class InMemory:
+    """Rows that this process holds."""
+
+    X: sp.csr_matrix
+    Y: sp.csr_matrix
+
+    def __post_init__(self) -> None:
+        if self.X.shape[0] != self.Y.shape[0]:
+            raise ValueError(f"X has {self.X.shape[0]} rows, Y has {self.Y.shape[0]}")
+
+    @property
+    def n_rows(self) -> int:
+        return self.X.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        return self.X.shape[1]
+
+    @property
+    def n_labels(self) -> int:
+        return self.Y.shape[1]
+
+    def load(self, part: slice) -> XY:
+        _require_part(part, self.n_rows)
+        return self.X[part], self.Y[part]
+
+    def labels(self, part: slice) -> sp.csr_matrix:
+        _require_part(part, self.n_rows)
+        return self.Y[part]
+
+    def recipe(self, part: slice) -> XY:
+        return self.load(part)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """One side of a features data set: reads only the row groups that a part overlaps."""
+
+    storage: Storage
+    side: str
+    edges: tuple[int, ...]  # the first row of every row group, and the number of rows
+    n_features: int
+    n_labels: int
+
+    @classmethod
+    def open(cls, folder: Path | str, side: str) -> "Stored":
+        """Compares schemas, sizes and counts with the manifest, and reads no row."""
+        data = Dataset.open(folder, "features", verify=False)
+        with pq.ParquetFile(data.folder / f"{side}.parquet") as file:
+            sizes = [file.metadata.row_group(g).num_rows for g in range(file.num_row_groups)]
+        n_features = len(Vectoriser.load(data.folder / VECTORISER).idf_)
+        edges = tuple(itertools.accumulate(sizes, initial=0))
+        return cls(Folder(data.folder.absolute()), side, edges, n_features, data.counts["tags"])
+
+    @property
+    def file(self) -> str:
+        return f"{self.side}.parquet"
+
+    @property
+    def n_rows(self) -> int:
+        return self.edges[-1]
+
+    def at(self, storage: Storage) -> "Stored":
+        """The same rows where a copy of their file lies."""
+        return replace(self, storage=storage)
+
+    def load(self, part: slice) -> XY:
+        X, Y = self._matrices(part, [("words", "values", self.n_features), ("tags", "counts", self.n_labels)])
+        return X, Y
+
+    def labels(self, part: slice) -> sp.csr_matrix:
+        (Y,) = self._matrices(part, [("tags", "counts", self.n_labels)])
+        return Y
+
+    def recipe(self, part: slice) -> "StoredPart":
+        return StoredPart(self, part)
+
+    def _matrices(self, part: slice, columns: list[Columns]) -> list[sp.csr_matrix]:
+        """The rows of a part, a matrix for each pair of columns."""
+        _require_part(part, self.n_rows)
+        starts, ends = np.array(self.edges[:-1]), np.array(self.edges[1:])
+        groups = np.flatnonzero((starts < part.stop) & (part.start < ends)).tolist()
+        blocks = [
+            [_rows_within(matrix, part, self.edges[group]) for matrix in matrices]
+            for group, matrices in zip(groups, self._read(groups, columns), strict=True)
+        ]
+        return [_stacked([block[i] for block in blocks], width) for i, (_, _, width) in enumerate(columns)]
+
+    def _read(self, groups: list[int], columns: list[Columns]) -> list[list[sp.csr_matrix]]:
+        try:
+            with (
+                self.storage.open(self.file) as opened,
+                pq.ParquetFile(opened, page_checksum_verification=True) as file,
+            ):
+                found = tuple(file.metadata.row_group(g).num_rows for g in range(file.num_row_groups))
+                if found != tuple(np.diff(self.edges)):
+                    raise StoreError(f"{self._where()}: row groups of {found} rows, expected {np.diff(self.edges)}")
+                return [self._group(file, group, columns) for group in groups]
+        except FileNotFoundError as error:
+            raise StoreError(f"{self._where()}: is missing") from error
+        except (pa.ArrowInvalid, OSError) as error:
+            raise StoreError(f"{self._where()}: not a parquet file ({error})") from error
+
+    def _group(self, file: pq.ParquetFile, group: int, columns: list[Columns]) -> list[sp.csr_matrix]:
+        try:
+            table = file.read_row_group(group, columns=[name for pair in columns for name in pair[:2]])
+            return [_matrix(table, *pair) for pair in columns]
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise StoreError(f"{self._where()}: row group {group} is damaged ({error})") from error
+
+    def _where(self) -> str:
+        return f"{self.storage}/{self.file}"
+
+
+@dataclass(frozen=True)
+class StoredPart:
+    """Where to find a few rows."""
+
+    rows: Stored
+    part: slice
+
+
+def load_recipe(recipe: XY | StoredPart) -> XY:
+    """The rows of a recipe."""
+    return recipe.rows.load(recipe.part) if isinstance(recipe, StoredPart) else recipe
+
+
+def loaded_once(recipe: XY | StoredPart, prepare: Callable[[XY], T]) -> T:
+    """What `prepare`, a method of something hashable, makes of the rows of a recipe; as long as someone in this process
+    holds it, whoever asks for the same gets that very object."""
+    if not isinstance(recipe, StoredPart):
+        return prepare(recipe)
+    key = recipe.rows, recipe.part.start, recipe.part.stop, prepare
+    with _loading:
+        found = _held.get(key)
+        if found is None:
+            found = _held[key] = prepare(load_recipe(recipe))
+        return found
+
+
+_held: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
+_loading = threading.Lock()
+
+
+def shards_of(rows: Rows, count: int, prepare: Callable[[XY], Any], executor: Executor | None = None) -> Shards:
+    """The rows in `count` shards; `prepare`, a function of a module, makes of (X, Y) what the steps work on."""
+    cuts = row_shards(rows.n_rows, count)
+    recipes = [rows.recipe(cut) for cut in cuts]
+    return Shards(recipes, partial(_prepared, prepare), executor, [cut.start for cut in cuts])
+
+
+def _prepared(prepare: Callable[[XY], Any], recipe: Any) -> Any:
+    return prepare(load_recipe(recipe))
+
+
+def _require_part(part: slice, n: int) -> None:
+    if part.step not in (None, 1) or not 0 <= part.start <= part.stop <= n:
+        raise ValueError(f"rows {part.start}:{part.stop}, expected a run of rows within 0:{n}")
+
+
+def _matrix(table: pa.Table, indices: str, values: str, width: int) -> sp.csr_matrix:
+    if not pc.list_value_length(table[indices]).equals(pc.list_value_length(table[values])):
+        raise StoreError(f"the lists of {indices!r} and {values!r} differ in length")
+    return csr_from_lists(table[indices], table[values], width)
+
+
+def _rows_within(block: sp.csr_matrix, part: slice, first: int) -> sp.csr_matrix:
+    """The rows of a part, of a block that begins at row `first`; most blocks lie inside and are not copied."""
+    cut = slice(max(part.start - first, 0), min(part.stop - first, block.shape[0]))
+    return block if cut == slice(0, block.shape[0]) else block[cut]
+
+
+def _stacked(blocks: list[sp.csr_matrix], width: int) -> sp.csr_matrix:
+    if len(blocks) == 1:
+        return blocks[0]
+    return sp.vstack(blocks, format="csr", dtype=np.float32) if blocks else sp.csr_matrix((0, width), dtype=np.float32)

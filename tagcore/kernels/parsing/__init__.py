@@ -1,0 +1,1 @@
+"""Text formats of sparse rows, parsed in numba."""

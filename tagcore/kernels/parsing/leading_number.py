@@ -1,0 +1,121 @@
+"""Rows that begin with a whole number: `number word:value ...`, or `n id id ...` where n is how many follow."""
+
+import numpy as np
+from numba import njit
+
+from tagcore.kernels.parsing.lines import (
+    COLON,
+    NEWLINE,
+    TAG,
+    TWICE,
+    WIDTH,
+    WORD,
+    count_byte,
+    is_blank,
+    line_end,
+    noted,
+    skip_blanks,
+    token_end,
+)
+from tagcore.kernels.parsing.numbers import parse_whole
+from tagcore.kernels.parsing.xc import parse_pairs
+
+
+@njit(cache=True, nogil=True)
+def _parse_head(data, at, end):
+    """(number, next position, broken rule or 0)."""
+    head, at = parse_whole(data, at, end)
+    return head, at, (TAG if head < 0 or (at < end and not is_blank(data[at])) else 0)
+
+
+@njit(cache=True, nogil=True)
+def headed_bags(data, n_words, first_word, counted):
+    """What `xc_rows` gives, with the number at the head of a row as its only tag.
+
+    Words are counted from `first_word`. Where `counted`, the head must be how many pairs there are, and as lines then
+    number the documents none may be blank; else blank lines do not count.
+    """
+    n_lines = count_byte(data, NEWLINE) + 1
+    n_values = count_byte(data, COLON)
+    lines, heads = np.empty(n_lines, np.int64), np.empty(n_lines, np.int64)
+    word_ptr = np.zeros(n_lines + 1, np.int64)
+    words, values = np.empty(n_values, np.int32), np.empty(n_values, np.float32)
+    starts, seen = np.empty(n_values, np.int64), np.full(n_words, -1, np.int32)
+    bad = np.empty((16, 6), np.int64)
+    rows, n_bad, line, start = 0, 0, -1, 0
+    while start < data.size:
+        line += 1
+        end, after = line_end(data, start)
+        if start == end and not counted:
+            start = after
+            continue
+        n, token = word_ptr[rows], start
+        head, at, rule = _parse_head(data, start, end)
+        if rule == 0:
+            n, token, rule = parse_pairs(data, at, end, line, first_word, seen, words, values, starts, n)
+        if rule == 0 and counted and head != count_byte(data[at:end], COLON):
+            token, rule = start, WIDTH
+        if rule:
+            bad = noted(bad, n_bad, (line, rule, token, token_end(data, token, end, True), start, end))
+            n_bad += 1
+        else:
+            lines[rows], heads[rows] = line, head
+            rows += 1
+            word_ptr[rows] = n
+        start = after
+    n = word_ptr[rows]
+    return (
+        lines[:rows],
+        word_ptr[: rows + 1],
+        words[:n],
+        values[:n],
+        np.arange(rows + 1),
+        heads[:rows],
+        starts[:n],
+        bad[:n_bad],
+    )
+
+
+@njit(cache=True, nogil=True)
+def _parse_ids(data, at, end, line, seen, ids, n):
+    """(ids filled, start of the last token, broken rule or 0)."""
+    while True:
+        token = at = skip_blanks(data, at, end)
+        if at == end:
+            return n, token, 0
+        id_, at = parse_whole(data, at, end)
+        if id_ < 0 or id_ >= seen.size or (at < end and not is_blank(data[at])):
+            return n, token, WORD
+        if seen[id_] == line:
+            return n, token, TWICE
+        seen[id_] = line
+        ids[n] = id_
+        n += 1
+
+
+@njit(cache=True, nogil=True)
+def headed_lists(data, n_ids):
+    """(lines, ptr, ids, bad): the rows `n id id ...` as CSR indices, ids from 0 to n_ids - 1."""
+    n_lines = count_byte(data, NEWLINE) + 1
+    lines, ptr = np.empty(n_lines, np.int64), np.zeros(n_lines + 1, np.int64)
+    ids, seen = np.empty(data.size // 2 + 1, np.int32), np.full(n_ids, -1, np.int32)
+    bad = np.empty((16, 6), np.int64)
+    rows, n_bad, line, start = 0, 0, -1, 0
+    while start < data.size:
+        line += 1
+        end, after = line_end(data, start)
+        n, token = ptr[rows], start
+        head, at, rule = _parse_head(data, start, end)
+        if rule == 0:
+            n, token, rule = _parse_ids(data, at, end, line, seen, ids, n)
+        if rule == 0 and head != n - ptr[rows]:
+            token, rule = start, WIDTH
+        if rule:
+            bad = noted(bad, n_bad, (line, rule, token, token_end(data, token, end, True), start, end))
+            n_bad += 1
+        else:
+            lines[rows] = line
+            rows += 1
+            ptr[rows] = n
+        start = after
+    return lines[:rows], ptr[: rows + 1], ids[: ptr[rows]], bad[:n_bad]

@@ -1,0 +1,137 @@
+"""Rows of Vowpal Wabbit text, `label,label 'id |namespace word:value word ... |namespace ...`, out of bytes."""
+
+import numpy as np
+from numba import njit
+
+from tagcore.kernels.parsing.lines import (
+    BAR,
+    COLON,
+    COMMA,
+    NEWLINE,
+    NUMBER,
+    PAIR,
+    QUOTE,
+    SPACE,
+    SPACE_NAME,
+    TAB,
+    TAG,
+    TEXT,
+    WIDTH,
+    count_byte,
+    filled,
+    is_blank,
+    line_end,
+    noted,
+    skip_blanks,
+    token_end,
+)
+from tagcore.kernels.parsing.numbers import parse_number
+from tagcore.kernels.parsing.svmlight import parse_labels
+from tagcore.kernels.parsing.utf8 import utf8_flaw
+
+_LARGEST = 1e30  # so that no sum over one row leaves single precision
+
+
+@njit(cache=True, nogil=True)
+def _name_end(data, at, end):
+    while at < end and data[at] != COLON and data[at] != BAR and not is_blank(data[at]):
+        at += 1
+    return at
+
+
+@njit(cache=True, nogil=True)
+def _parse_head(data, at, end, labels, m):
+    """(labels filled, position of the first bar, start of the last token, broken rule or 0)."""
+    bar = at
+    while bar < end and data[bar] != BAR:
+        bar += 1
+    if bar == end:
+        return m, bar, at, WIDTH
+    at = skip_blanks(data, at, bar)
+    stop = at
+    while stop < bar and not is_blank(data[stop]):
+        stop += 1
+    token, rule = at, 0
+    # what touches the bar or starts with a quote is the id of the row, which may also stand without a label
+    if at < stop and stop < bar and data[at] != QUOTE:
+        m, token, rule = parse_labels(data, at, stop, labels, m)
+        at = skip_blanks(data, stop, bar)
+    if rule == 0 and at < bar:
+        token, stop = at, at
+        while stop < bar and not is_blank(data[stop]):
+            stop += 1
+        if skip_blanks(data, stop, bar) < bar or (stop < bar and data[at] != QUOTE):
+            rule = TAG
+    return m, bar, token, rule
+
+
+@njit(cache=True, nogil=True)
+def _parse_space(data, bar, end, longest):
+    """(end of the name of the namespace after the bar, broken rule or 0)."""
+    stop = _name_end(data, bar + 1, end)
+    return stop, (SPACE_NAME if stop - bar - 1 > longest or (stop < end and data[stop] == COLON) else 0)
+
+
+@njit(cache=True, nogil=True)
+def vw_rows(data, longest):
+    """(rows, word_stops, spaces, space_starts, space_stops): what `xc_rows` gives, with labels as tags.
+
+    Word i of the rows is data[words[i]:word_stops[i]] in the namespace numbered spaces[i], whose name stands at
+    `space_starts` and has at most `longest` bytes. A word may be there twice in a row. Blank lines are no rows.
+    """
+    n_lines = count_byte(data, NEWLINE) + 1
+    n_spaces = count_byte(data, BAR)
+    room = count_byte(data, SPACE) + count_byte(data, TAB) + n_spaces + n_lines
+    lines = np.empty(n_lines, np.int64)
+    word_ptr, tag_ptr = np.zeros(n_lines + 1, np.int64), np.zeros(n_lines + 1, np.int64)
+    words, word_stops = np.empty(room, np.int64), np.empty(room, np.int64)
+    spaces, values, starts = np.empty(room, np.int32), np.empty(room, np.float32), np.empty(room, np.int64)
+    space_starts, space_stops = np.empty(n_spaces, np.int64), np.empty(n_spaces, np.int64)
+    labels = np.empty(count_byte(data, COMMA) + n_lines, np.int64)
+    bad = np.empty((16, 6), np.int64)
+    rows, n_bad, line, start, space = 0, 0, -1, 0, -1
+    while start < data.size:
+        line += 1
+        first = start
+        end, start = line_end(data, first)
+        at = skip_blanks(data, first, end)
+        if at == end:
+            continue
+        n = word_ptr[rows]
+        m, flaw = tag_ptr[rows], utf8_flaw(data, at, end)
+        if flaw >= 0:
+            token, rule = flaw, TEXT
+        else:
+            m, at, token, rule = _parse_head(data, at, end, labels, m)
+        while rule == 0 and at < end:
+            token = at
+            if data[at] == BAR:
+                stop, rule = _parse_space(data, at, end, longest)
+                space += 1
+                space_starts[space], space_stops[space] = at + 1, stop
+                at = skip_blanks(data, stop, end)
+                continue
+            stop = _name_end(data, at, end)
+            value = np.float32(1)
+            if stop == at:
+                rule = PAIR
+                continue
+            words[n], word_stops[n], spaces[n], at = token, stop, space, stop
+            if at < end and data[at] == COLON:
+                starts[n] = at + 1
+                value, at, fine = parse_number(data, at + 1, end)
+                if not fine or abs(value) > _LARGEST or (at < end and data[at] != BAR and not is_blank(data[at])):
+                    rule = NUMBER
+            values[n] = value
+            n += value != 0
+            at = skip_blanks(data, at, end)
+        if rule:
+            bad = noted(bad, n_bad, (line, rule, token, token_end(data, token, end, True), first, end))
+            n_bad += 1
+        else:
+            lines[rows] = line
+            rows += 1
+            word_ptr[rows], tag_ptr[rows] = n, m
+    n = word_ptr[rows]
+    good = filled(rows, lines, word_ptr, words, values, tag_ptr, labels, starts, bad[:n_bad])
+    return good, word_stops[:n], spaces[:n], space_starts[: space + 1], space_stops[: space + 1]

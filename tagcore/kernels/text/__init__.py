@@ -1,0 +1,1 @@
+"""Tokens, terms, n-grams and word weights, in numba."""

@@ -1,0 +1,1 @@
+"""From scores to labels: rules, thresholds, and the labels of greatest expected F."""

@@ -1,0 +1,1 @@
+"""Arithmetic of labelling rules, in numba."""

@@ -1,0 +1,37 @@
+"""Whether suggestions come in the order in which users gave the tags: Kendall's τ-b, one value per document.
+
+0 where it is undefined: fewer than two tags, or all with the same count, so also where no user gave any tag.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from tagcore.base import label_matrix
+from tagcore.metrics.kernels import suggestions as kernels
+from tagcore.metrics.ranking import mark_hits
+from tagcore.shards import freeze
+
+
+def kendall_at(Y: Any, top: np.ndarray, k: int) -> np.ndarray:
+    """Between the places of the first k suggestions and their user counts in Y, 0 for tags that no user gave."""
+    return _kendall(Y, top, k, union=False)
+
+
+def kendall_union_at(Y: Any, top: np.ndarray, k: int) -> np.ndarray:
+    """As `kendall_at`, over the first k and all tags of the users; those not suggested are tied behind the k-th.
+
+    With few tags per document it is negative by construction: every tag that was missed is out of order with every
+    wrong suggestion.
+    """
+    return _kendall(Y, top, k, union=True)
+
+
+def _kendall(Y: Any, top: np.ndarray, k: int, *, union: bool) -> np.ndarray:
+    mark_hits(Y, top).exact(k)  # names a bad ranking or k
+    truth = label_matrix(Y, len(top))
+    first = freeze(np.ascontiguousarray(np.asarray(top)[:, :k], np.int64))
+    tau = np.empty(len(first))
+    counts = freeze(truth.indptr), freeze(truth.indices), freeze(truth.data)
+    kernels.kendall(*counts, first, truth.shape[1], union, tau)
+    return tau

@@ -1,0 +1,1 @@
+"""BMLPL: Bayesian multi-label learning via positive labels (NIPS 2015)."""

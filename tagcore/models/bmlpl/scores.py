@@ -1,0 +1,77 @@
+"""Prediction with BMLPL: -log(1 - p) of labels by equation 19, averaged over draws of the parameters."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from tagcore.base import best_k
+from tagcore.models.bmlpl.kernels.em import sparse_product
+from tagcore.models.bmlpl.kernels.predict import survival, survival_of
+
+LARGEST_PSI = 60.0
+_BOUND_MARGIN = 1 + 1e-4  # rounding of the float32 matrix product
+
+
+class Draws(NamedTuple):
+    """Parameters, one or several draws of them along the first axis. EM has one."""
+
+    topics: np.ndarray  # (draws, topics, labels): columns of V, contiguous
+    weights: np.ndarray  # (draws, words, topics), with a last row for the constant or without
+    shapes: np.ndarray  # (draws, topics)
+
+
+def scores(X: sp.csr_matrix, draws: Draws, rate: float) -> np.ndarray:
+    """All labels of all rows. `rate` is the share of positives that training could see: p is for all of them."""
+
+    def one(E: np.ndarray, topics: np.ndarray, shapes: np.ndarray) -> np.ndarray:
+        out = np.empty((X.shape[0], topics.shape[1]))
+        survival(E, topics, shapes, out)
+        return out
+
+    return _mean(one, X, draws, rate)
+
+
+def screened_top_k(
+    X: sp.csr_matrix, draws: Draws, rate: float, k: int, screen: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(labels, scores, whether they are surely the best): equation 19 on the `screen` labels of largest bound alone.
+
+    log(1 + x) ≤ x gives Σ_k r_k v_lk exp(psi_k), a matrix product, as an upper bound of every score. A row is sure
+    if its k-th score is above the bounds of all labels that were left out.
+    """
+    bounds = np.zeros((X.shape[0], draws.topics.shape[2]), np.float32)
+    for topics, weights, shapes in zip(*draws, strict=True):
+        bounds += (_exponentials(X, weights, rate) * shapes).astype(np.float32) @ topics.astype(np.float32, copy=False)
+    order = np.argpartition(bounds, -screen, axis=1)
+    chosen = np.sort(order[:, -screen:], axis=1)
+    left = np.take_along_axis(bounds, order[:, :-screen], axis=1).max(axis=1) / len(draws.shapes)
+
+    def one(E: np.ndarray, topics: np.ndarray, shapes: np.ndarray) -> np.ndarray:
+        out = np.empty(chosen.shape)
+        survival_of(E, topics, shapes, chosen, out)
+        return out
+
+    at, best = best_k(_mean(one, X, draws, rate), k)
+    return np.take_along_axis(chosen, at, axis=1), best, best[:, -1] > left * _BOUND_MARGIN
+
+
+def _mean(
+    one: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray], X: sp.csr_matrix, draws: Draws, rate: float
+) -> np.ndarray:
+    """-log of the mean over draws of 1 - p = exp(-score); p itself would round to 1."""
+    found = [one(_exponentials(X, W, rate), V, r) for V, W, r in zip(*draws, strict=True)]
+    if len(found) == 1:
+        return found[0]
+    lowest = np.minimum.reduce(found)
+    return lowest - np.log(sum(np.exp(lowest - f) for f in found) / len(found))
+
+
+def _exponentials(X: sp.csr_matrix, weights: np.ndarray, rate: float) -> np.ndarray:
+    """exp(psi) / rate in float64."""
+    psi = np.empty((X.shape[0], weights.shape[1]), weights.dtype)
+    sparse_product(X.data, X.indices, X.indptr, weights, psi)
+    if len(weights) > X.shape[1]:
+        psi += weights[-1]
+    return np.exp(np.minimum(psi.astype(np.float64) - np.log(rate), LARGEST_PSI))

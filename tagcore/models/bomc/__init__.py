@@ -1,0 +1,1 @@
+"""BOMC: Bayesian online multi-label classification (AISTATS 2010)."""

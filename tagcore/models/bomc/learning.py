@@ -1,0 +1,112 @@
+"""From rows to a moved BOMC: its state through the kernel, whole or in parts, and back."""
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+
+from tagcore.base import Progress, silent
+from tagcore.features.rows import Rows
+from tagcore.models.bomc import stream
+from tagcore.models.bomc.hierarchy import Siblings
+from tagcore.models.bomc.shards import Parts, Preparation, learn_as_committee, learn_by_classes
+from tagcore.models.bomc.stream import VARIANTS, Plan, stream_blocks
+from tagcore.shards import Arrays
+
+if TYPE_CHECKING:
+    from tagcore.models.bomc.estimator import BOMC
+
+
+def learn(model: "BOMC", rows: Rows, seed: int | None, parts: Parts | None = None) -> None:
+    """Through the kernel, which has siblings side by side, and back; in parts where that is given and suits."""
+    siblings = Siblings(model.parents, rows.n_labels)
+    state, plan = _state(model, siblings), _plan(model)
+    if not plan.running or model.variant == "multi-class":
+        for block, _ in stream_blocks(rows.n_rows, None):
+            Y = rows.labels(block)
+            if model.variant == "multi-class":
+                _require_one_each(Y, block.start)
+            if not plan.running:
+                stream.count(state, siblings.closed(Y), siblings.tree)
+    margins = _margins(model, state, siblings)
+    preparation = Preparation(model.dtype, model.normalise, seed, model.warm_up)
+    if parts and model.parallel == "rows":
+        learn_as_committee(state, rows, preparation, plan, margins, parts)
+    elif parts and siblings.flat and (model.parallel or model.variant == "independent"):
+        learn_by_classes(state, rows, preparation, plan, margins, parts)
+    else:
+        done, progress = 0, parts.progress if parts else silent
+        for block, order in stream_blocks(rows.n_rows, seed):
+            X, Y = rows.load(block)
+            ready = preparation.rows((X, Y)).X
+            hear = partial(_hear, progress, done, rows.n_rows)
+            stream.learn(state, ready, siblings.closed(Y), order, siblings.tree, plan, margins, hear)
+            done += order.size
+    _keep(model, state, siblings)
+
+
+def _state(model: "BOMC", siblings: Siblings) -> Arrays:
+    """As the kernel takes it; it writes to these arrays."""
+    by_class = {"mean": model.mean_, "variance": model.variance_}
+    by_class |= {"positives": model.positives_, "exposures": model.exposures_}
+    biases = {"bias_mean": model.bias_mean_, "bias_variance": model.bias_variance_}
+    if siblings.flat:
+        state = {k: np.require(v, requirements=["C", "W"]) for k, v in (by_class | biases).items()}
+    else:
+        at = siblings.hubs if model.variant == "coupled" else siblings.order
+        state = {k: np.ascontiguousarray(v[..., siblings.order]) for k, v in by_class.items()}
+        state |= {k: v[at] for k, v in biases.items()}
+    return state | {"last_seen": np.require(model.last_seen_, requirements="W"), "seen": np.array([model.n_seen_])}
+
+
+def _keep(model: "BOMC", state: Arrays, siblings: Siblings) -> None:
+    if not siblings.flat:
+        biases = {"bias_mean": model.bias_mean_, "bias_variance": model.bias_variance_}
+        at = siblings.hubs if model.variant == "coupled" else siblings.order
+        for name, whole in biases.items():
+            whole = whole.copy()
+            whole[at] = state[name]
+            state[name] = whole
+        for name in ("mean", "variance", "positives", "exposures"):
+            state[name] = np.ascontiguousarray(state[name][..., siblings.columns])
+    for name in ("mean", "variance", "bias_mean", "bias_variance", "positives", "exposures", "last_seen"):
+        setattr(model, f"{name}_", state[name])
+    model.n_seen_ = int(state["seen"][0])
+
+
+def _plan(model: "BOMC") -> Plan:
+    return Plan(
+        variant=VARIANTS[model.variant],
+        noise=float(model.noise) ** 2,
+        margin=float(model.margin),
+        running=model.skew == "running",
+        prior_var=float(model.prior_var),
+        drift=float(model.drift),
+        bias_drift=float(model.bias_drift),
+        bias_var=model._bias_var,
+        tol=float(model.tol),
+        max_sweeps=model.max_sweeps,
+        damping=float(model.damping),
+        flips=model._flips,
+    )
+
+
+def _margins(model: "BOMC", state: Arrays, siblings: Siblings) -> np.ndarray:
+    if model.skew == "counted":
+        return stream.counted_margins(state, model.margin)
+    if model.skew is None or model.skew == "running":  # the kernel fills them in
+        return np.full(siblings.order.size, float(model.margin))
+    return stream.margins_of(np.asarray(model.skew, np.float64)[siblings.order], model.margin)
+
+
+def _hear(progress: Progress, before: int, total: int, done: int) -> None:
+    progress(before + done, total, {})
+
+
+def _require_one_each(Y: sp.csr_matrix, first: int) -> None:
+    wrong = np.flatnonzero(np.diff(Y.indptr) != 1)
+    if wrong.size:
+        row = int(wrong[0])
+        tags = Y.indptr[row + 1] - Y.indptr[row]
+        raise ValueError(f"row {first + row} has {tags} tags, a multi-class model learns from one")

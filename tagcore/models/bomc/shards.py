@@ -1,0 +1,284 @@
+"""BOMC in parts: by classes, which share nothing but the hub, or by rows, whose learners meet often as a committee.
+
+By classes every shard reads all rows in one order and keeps its columns. Independent classes are exact. Coupled ones
+learn a block of rows with the hub as it was, then their evidence on it is added up: that of other shards arrives a
+block late, which hardly matters once the hub is sure, so the first rows are learnt by all shards together.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.preprocessing import normalize
+
+from tagcore.base import Progress
+from tagcore.features.rows import XY, InMemory, Rows, loaded_once, shards_of
+from tagcore.models.bomc.stream import INDEPENDENT, Plan, learn, stream_order
+from tagcore.shards import Arrays, Executor, Shard, Shards, row_shards
+from tagcore.training import Checkpoints, Measures, train
+
+BY_CLASS = ("mean", "variance", "positives", "exposures")
+BIASES = ("bias_mean", "bias_variance")
+_SHARD_TAGS = 64  # fewer would read all rows for little
+_ROUNDS = 10  # of progress through independent classes
+_MERGE_CLASSES, _MERGE_ROWS = 2000, 100
+_MERGE_SHARE = 4  # the more rows the hub has seen, the less it minds a block: of up to a quarter of them
+_COMMITTEE = 8  # shards of rows
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Rows in the weights' type and their labels, flat."""
+
+    X: sp.csr_matrix
+    labels: sp.csr_matrix
+
+
+@dataclass(frozen=True)
+class ClassRows:
+    """What a shard of classes works on: all rows with their labels of these classes, and the first rows with all."""
+
+    own: Documents
+    warm: Documents
+    classes: slice
+    whole: Documents  # held, so that shards of one process share their rows
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """How rows are made ready wherever they are read."""
+
+    dtype: str
+    normalise: bool
+    seed: int | None
+    warm_up: int = 0
+
+    def rows(self, XY: XY) -> Documents:
+        X, Y = XY
+        present = sp.csr_matrix((np.ones(Y.nnz, np.int8), Y.indices, Y.indptr), Y.shape)
+        return Documents(sp.csr_matrix(normalize(X) if self.normalise else X, dtype=self.dtype), present)
+
+    def classes(self, part: tuple[Any, slice]) -> ClassRows:
+        recipe, cut = part
+        documents = loaded_once(recipe, self.rows)
+        warm = stream_order(documents.X.shape[0], self.seed)[: self.warm_up]
+        own = Documents(documents.X, documents.labels[:, cut].tocsr())
+        return ClassRows(own, Documents(documents.X[warm], documents.labels[warm]), cut, documents)
+
+
+Gaussian = tuple[Any, Any]  # mean and variance
+
+
+def merged_hub(before: Gaussian, gained: tuple[Any, Any]) -> Gaussian:
+    """(mean, variance) of the hub when shards gained (precision, precision · mean) on the same one."""
+    precision, weighted = 1.0 / before[1] + gained[0], before[0] / before[1] + gained[1]
+    return weighted / precision, 1.0 / precision
+
+
+def gained_evidence(before: Gaussian, after: Gaussian) -> tuple[Any, Any]:
+    """What was learnt between two Gaussians, in natural parameters: precision and precision · mean."""
+    return 1.0 / after[1] - 1.0 / before[1], after[0] / after[1] - before[0] / before[1]
+
+
+class ByClasses:
+    """The learner over shards of classes. `start` is the state before the first row; `order` that of rows, and `edges`
+    where in it rounds begin, and the last one ends."""
+
+    def __init__(self, plan: Plan, start: Arrays, margins: np.ndarray, order: np.ndarray, edges: list[int]) -> None:
+        self.plan = plan
+        self.start = start
+        self.margins = margins
+        self.order = order
+        self.edges = edges
+
+    @property
+    def rounds(self) -> int:
+        return len(self.edges) - 1
+
+    def init(self, shards: Shards) -> Arrays:
+        """Every shard learns the first rows for all classes and keeps its own."""
+        shards.update(begin, plan=self.plan, margins=self.margins, **self.start)
+        if self.plan.variant == INDEPENDENT:
+            return {"hub": np.zeros(2)}
+        return {"hub": shards.collect(hub_of)[0]}
+
+    def round(self, shards: Shards, arrays: Arrays, number: int) -> tuple[Arrays, Measures]:
+        first, last = self.edges[number : number + 2]
+        order = self.order[first:last]
+        gained = shards.update(advance, plan=self.plan, margins=self.margins, order=order, hub=arrays["hub"])
+        if self.plan.variant == INDEPENDENT:
+            return arrays, {"rows": float(last)}
+        mean, variance = merged_hub((arrays["hub"][0], arrays["hub"][1]), (gained["precision"], gained["weighted"]))
+        return {"hub": np.array([mean, variance])}, {"rows": float(last), "bias": float(mean)}
+
+    def done(self, history: list[Measures]) -> bool:
+        return len(history) >= self.rounds
+
+
+def merge_edges(first: int, n: int, every: int | None) -> list[int]:
+    """Where rounds begin from row `first` on, and the end: every so many rows, or more and more of them apart."""
+    edges = [first]
+    while edges[-1] < n or len(edges) < 2:
+        edges.append(min(n, edges[-1] + (every or max(_MERGE_CLASSES, edges[-1] // _MERGE_SHARE))))
+    return edges
+
+
+def begin(
+    shard: Shard[ClassRows], state: Arrays, *, plan: Plan, margins: np.ndarray, **start: Any
+) -> tuple[Arrays, Arrays]:
+    warm = shard.data.warm
+    if warm.X.shape[0]:
+        start = {k: v.copy() for k, v in start.items()}
+        learn_flat(start, warm, np.arange(warm.X.shape[0]), plan, margins)
+    kept = BY_CLASS + BIASES if plan.variant == INDEPENDENT else BY_CLASS
+    own = {k: np.array(v[..., shard.data.classes] if k in kept else v, order="C") for k, v in start.items()}
+    return own, {}
+
+
+def advance(
+    shard: Shard[ClassRows], state: Arrays, *, plan: Plan, margins: np.ndarray, order: np.ndarray, hub: np.ndarray
+) -> tuple[Arrays, Arrays]:
+    state = {k: v.copy() for k, v in state.items()}
+    precision = weighted = 0.0
+    if plan.variant != INDEPENDENT:
+        state["bias_mean"][0], state["bias_variance"][0] = hub
+    learn_flat(state, shard.data.own, order, plan, margins[shard.data.classes])
+    if plan.variant != INDEPENDENT:
+        mean, variance = hub_of(shard, state)
+        precision, weighted = gained_evidence((hub[0], hub[1]), (mean, variance))
+    return state, {"precision": np.array(precision), "weighted": np.array(weighted)}
+
+
+def hub_of(shard: Shard, state: Arrays) -> np.ndarray:
+    return np.array([state["bias_mean"][0], state["bias_variance"][0]])
+
+
+def own_state(shard: Shard, state: Arrays) -> Arrays:
+    return state
+
+
+class Committee:
+    """The learner over shards of rows: all begin a round from the common state, and their evidence is added up.
+
+    Each linearises without knowing of the others: let a round be short (about a hundred rows a shard).
+    """
+
+    def __init__(
+        self, plan: Plan, start: Arrays, margins: np.ndarray, longest: int, merge_every: int, seed: int | None
+    ) -> None:
+        self.plan = plan
+        self.start = start
+        self.margins = margins
+        self.rounds = max(1, -(-longest // merge_every))
+        self.merge_every = merge_every
+        self.seed = seed
+
+    def init(self, shards: Shards) -> Arrays:
+        return {k: self.start[k] for k in ("mean", "variance", *BIASES)}
+
+    def round(self, shards: Shards, arrays: Arrays, number: int) -> tuple[Arrays, Measures]:
+        rows = slice(number * self.merge_every, (number + 1) * self.merge_every)
+        given = {"start": rows.start, "stop": rows.stop, "seed": self.seed}
+        gained = shards.sum(contribute, plan=self.plan, margins=self.margins, **given, **arrays)
+        merged: Arrays = {}
+        for mean, variance in (("mean", "variance"), BIASES):
+            dtype = arrays[mean].dtype
+            precision = 1.0 / arrays[variance].astype(np.float64) + gained[variance]
+            weighted = arrays[mean].astype(np.float64) / arrays[variance] + gained[mean]
+            merged |= {mean: (weighted / precision).astype(dtype), variance: (1.0 / precision).astype(dtype)}
+        return merged, {"rows": float(gained["rows"])}
+
+    def done(self, history: list[Measures]) -> bool:
+        return len(history) >= self.rounds
+
+
+def contribute(
+    shard: Shard[Documents],
+    _: Arrays,
+    *,
+    plan: Plan,
+    margins: np.ndarray,
+    start: int,
+    stop: int,
+    seed: int | None,
+    **common: Any,
+) -> Arrays:
+    documents = shard.data
+    order = stream_order(documents.X.shape[0], None if seed is None else seed + shard.number)[start:stop]
+    state = {k: v.copy() for k, v in common.items()}
+    classes = state["mean"].shape[1]
+    state |= {"positives": np.zeros(classes, np.int64), "exposures": np.zeros(classes, np.int64)}
+    state |= {"last_seen": np.zeros(0, np.int64), "seen": np.zeros(1, np.int64)}
+    learn_flat(state, documents, order, plan, margins)
+    gained: Arrays = {"rows": np.array(float(order.size))}
+    for mean, variance in (("mean", "variance"), BIASES):
+        before = common[mean].astype(np.float64), common[variance].astype(np.float64)
+        after = state[mean].astype(np.float64), state[variance].astype(np.float64)
+        gained[variance], gained[mean] = gained_evidence(before, after)
+    return gained
+
+
+def learn_flat(state: Arrays, documents: Documents, order: np.ndarray, plan: Plan, margins: np.ndarray) -> None:
+    """Through the rows in that order, tags without a hierarchy."""
+    classes = documents.labels.shape[1]
+    flat = np.array([0, classes]), np.full(classes, -1)
+    learn(state, documents.X, documents.labels, order, flat, plan, margins.copy())
+
+
+@dataclass(frozen=True)
+class Parts:
+    """How the work is cut and who does it."""
+
+    n_shards: int | None
+    merge_every: int | None
+    executor: Executor
+    progress: Progress
+    checkpoints: Checkpoints | None
+
+
+def learn_by_classes(
+    state: Arrays, rows: Rows, preparation: Preparation, plan: Plan, margins: np.ndarray, parts: Parts
+) -> None:
+    """The state moves on, spread over classes."""
+    if isinstance(rows, InMemory):  # made ready once, for all shards of this process
+        rows, preparation = (
+            InMemory(preparation.rows((rows.X, rows.Y)).X, rows.Y),
+            replace(preparation, normalise=False),
+        )
+    exact = plan.variant == INDEPENDENT
+    usual = -(-margins.size // _SHARD_TAGS)
+    cuts = row_shards(margins.size, usual if exact else parts.n_shards or usual)
+    preparation = replace(preparation, warm_up=0 if exact else min(preparation.warm_up, rows.n_rows))
+    order = stream_order(rows.n_rows, preparation.seed)
+    every = max(1, -(-rows.n_rows // _ROUNDS)) if exact else parts.merge_every
+    learner = ByClasses(plan, state, margins, order, merge_edges(preparation.warm_up, rows.n_rows, every))
+    everything = rows.recipe(slice(0, rows.n_rows))
+    shards = Shards([(everything, cut) for cut in cuts], preparation.classes, parts.executor)
+    trained = _train(learner, shards, parts)
+    learnt = shards.collect(own_state)
+    for cut, own in zip(cuts, learnt, strict=True):
+        for name in BY_CLASS + BIASES if exact else BY_CLASS:
+            state[name][..., cut] = own[name]
+    if not exact:
+        state["bias_mean"][0], state["bias_variance"][0] = trained["hub"]
+    state |= {name: learnt[0][name].copy() for name in ("last_seen", "seen")}
+
+
+def learn_as_committee(
+    state: Arrays, rows: Rows, preparation: Preparation, plan: Plan, margins: np.ndarray, parts: Parts
+) -> None:
+    """The state moves on, spread over rows."""
+    if plan.running or plan.drift:
+        raise ValueError('parallel="rows" has no order of all rows: take skew="counted" and drift=0')
+    count = parts.n_shards or _COMMITTEE
+    shards = shards_of(rows, count, preparation.rows, parts.executor)
+    longest = max(cut.stop - cut.start for cut in row_shards(rows.n_rows, count))
+    learner = Committee(plan, state, margins, longest, parts.merge_every or _MERGE_ROWS, preparation.seed)
+    state |= _train(learner, shards, parts)
+    state["seen"] = state["seen"] + rows.n_rows
+
+
+def _train(learner: ByClasses | Committee, shards: Shards, parts: Parts) -> Arrays:
+    rounds, checkpoints = learner.rounds, parts.checkpoints
+    return train(learner, shards, max_rounds=rounds, progress=parts.progress, checkpoints=checkpoints).arrays

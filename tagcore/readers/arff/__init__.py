@@ -1,0 +1,1 @@
+"""ARFF with the labels of Mulan or MEKA."""

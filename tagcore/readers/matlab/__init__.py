@@ -1,0 +1,1 @@
+"""MATLAB files that hold words and tags as sparse matrices."""

@@ -1,0 +1,1 @@
+"""RCV1 as LYRL2004 published it: vectors of words, topics, and their hierarchy."""

@@ -1,0 +1,116 @@
+"""RCV1-v2 as distributed with LYRL2004: rows `document  term:weight ...`, their topics in a file of qrels."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import scipy.sparse as sp
+
+from tagcore.corpus import Block, Names, documents_table, taggings_table
+from tagcore.kernels.parsing.leading_number import headed_bags
+from tagcore.kernels.parsing.lines import NUMBER, PAIR, TAG, TWICE, WORD
+from tagcore.readers.companions import beside
+from tagcore.readers.files import Chunk, InputFile
+from tagcore.readers.ids import Seen
+from tagcore.readers.qrels import QrelsOptions, official_split, read_judgements, read_qrels
+from tagcore.readers.rcv1.taxonomy import read_taxonomy
+from tagcore.readers.rejects import ReadError
+from tagcore.readers.source import Source
+from tagcore.readers.sparse import MOST_COLUMNS, SparseRows
+
+__all__ = ["Vectors", "VectorsOptions", "read_qrels", "read_taxonomy"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class VectorsOptions(QrelsOptions):
+    """`qrels`: the file beside the vectors that gives the tags. `terms`: how many there are, numbered from 1."""
+
+    qrels: str = "rcv1-v2.topics.qrels"
+    terms: int = 47236
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.terms, int) or not 1 <= self.terms <= MOST_COLUMNS:
+            raise ValueError(f"terms is {self.terms!r}, expected a whole number from 1 to {MOST_COLUMNS}")
+
+
+class Vectors(Source):
+    """Words are called w1, w2, ... after the numbers of their terms. A document without judgements has no tags."""
+
+    format = "rcv1"
+    Options = VectorsOptions
+
+    def __init__(
+        self, files: Sequence[InputFile], options: VectorsOptions, *, skip_bad_rows: Path | None = None
+    ) -> None:
+        super().__init__(files, options, skip_bad_rows=skip_bad_rows)
+        self._qrels = beside(self.files[0], options.qrels.removesuffix(".gz"))
+        self.words = Names(f"w{term}" for term in range(1, options.terms + 1))
+
+    @property
+    def inputs(self) -> list[Path]:
+        return list(dict.fromkeys([*super().inputs, self._qrels.path]))
+
+    def _parts(self) -> Iterator[Block]:
+        documents, topics, names = read_judgements(self._qrels, self.options)
+        for name in names:
+            self.tags.id(name)
+        judged, seen = _Judged(documents, topics), Seen()
+        for file in self.files:
+            for chunk in self._lines(file):
+                documents, words = self._read(file, chunk, seen)
+                if len(documents):
+                    yield self._block(file, documents, words, judged.topics_of(documents))
+
+    def _check(self) -> None:
+        if self.counts.untagged == self.counts.documents:
+            raise ReadError(f"{self.place}: none of its documents is in {self._qrels.name}")
+
+    def _read(self, file: InputFile, chunk: Chunk, seen: Seen) -> tuple[np.ndarray, sp.csr_matrix]:
+        """(numbers of the documents, documents × words)."""
+        expected = {
+            TAG: "the number of a document first, then a blank",
+            PAIR: "a pair term:weight",
+            WORD: f"a term number from 1 to {self.options.terms}",
+            TWICE: "every term once in a row",
+            NUMBER: "a finite number of single precision as weight",
+        }
+        rows = SparseRows(*headed_bags(np.frombuffer(chunk.data, np.uint8), self.options.terms, 1, False))
+        rows.report(self._rejects, file, chunk, expected)
+        rows.round_exactly(chunk.data)
+        documents = rows.tags
+        words = sp.csr_matrix((rows.values, rows.words, rows.word_ptr), shape=(len(documents), self.options.terms))
+        words.sort_indices()
+        again = seen.again(documents)
+        for row in np.flatnonzero(again):
+            line, document = int(chunk.line + rows.lines[row]), int(documents[row])
+            self._rejects.add(file.name, line, document, "every document once", b"%d" % document)
+        return (documents[~again], words[~again]) if again.any() else (documents, words)
+
+    def _block(self, file: InputFile, documents: np.ndarray, words: sp.csr_matrix, topics: sp.csr_matrix) -> Block:
+        ids = pc.cast(pa.array(documents), pa.string())
+        return Block(
+            documents_table(id=ids, split=official_split(documents, self.options.last_train, file)),
+            taggings_table(np.repeat(np.arange(len(documents)), np.diff(topics.indptr)), topics.indices),
+            words,
+        )
+
+
+class _Judged:
+    """Topics by the number of the document."""
+
+    def __init__(self, documents: np.ndarray, topics: sp.csr_matrix) -> None:
+        order = np.argsort(documents)
+        self._documents = documents[order]
+        # one more row, without topics, for documents that are not there
+        self._rows = np.append(order, len(order))
+        self._topics = sp.vstack([topics, sp.csr_matrix((1, topics.shape[1]), dtype=topics.dtype)], format="csr")
+
+    def topics_of(self, documents: np.ndarray) -> sp.csr_matrix:
+        at = np.searchsorted(self._documents, documents)
+        there = at < len(self._documents)
+        there[there] = self._documents[at[there]] == documents[there]
+        return self._topics[self._rows[np.where(there, at, -1)]]

@@ -1,0 +1,1 @@
+"""Reuters-21578 in SGML."""

@@ -1,0 +1,1 @@
+"""Scores of rows in blocks and shards, their calibration into probabilities, and their explanation by words."""

@@ -1,0 +1,142 @@
+"""A model's scores on rows wherever they are: in shards, each scored by whoever works on it.
+
+The model is shared once. Shards are cut by a fixed rule of (n, L), so scores are the same bits on any executor.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tagcore.base import TagModel, from_parts, label_matrix
+from tagcore.features.rows import Rows, load_recipe
+from tagcore.scoring.blocks import KEPT_CELLS, Part
+from tagcore.scoring.calibration import CALIBRATORS, Calibrator
+from tagcore.shards import Arrays, Executor, Shard, Shards, row_shards
+from tagcore.tagger import Tagger
+
+_CELLS = 4_000_000  # of a shard: one block of scores, and several where there are very many labels
+_FEWEST_ROWS, _MOST_ROWS = 256, 65_536
+_AT_LEAST = ((4, 64), (32, 1024))  # (shards, rows of each): few labels may be much work, too, and are spread as well
+_HELD_ROWS = 2**17  # stay loaded where they are; more are read again for every pass
+
+
+@dataclass(frozen=True, eq=False)
+class Scorer:
+    """What scores rows and says what the scores mean: a model, and the calibrator and thresholds of a tagger."""
+
+    model: Any
+    calibrator: Calibrator | None = None
+    thresholds: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, model: Any) -> "Scorer":
+        """That of a model, a tagger, or anything with `score_blocks`, `top_k` and `proba`."""
+        if isinstance(model, Tagger):
+            return cls(model.model, model.calibrator, model.thresholds)
+        return cls(model, None, getattr(model, "thresholds", None))
+
+    def proba(self, scores: np.ndarray) -> np.ndarray:
+        return self.calibrator(scores) if self.calibrator else self.model.proba(scores)
+
+    def parts(self) -> dict[str, Any]:
+        """Plain data and arrays; a model of no known class goes as it is."""
+        return {
+            "model": self.model.parts() if isinstance(self.model, TagModel) else self.model,
+            "calibrator": (self.calibrator.name, self.calibrator.to_arrays()) if self.calibrator else None,
+            "thresholds": self.thresholds,
+        }
+
+    @classmethod
+    def from_parts(cls, parts: dict[str, Any]) -> "Scorer":
+        import tagcore.baselines
+        import tagcore.models  # noqa: F401  both register their classes
+
+        model, calibrator = parts["model"], None
+        if parts["calibrator"]:
+            name, arrays = parts["calibrator"]
+            calibrator = CALIBRATORS[name].from_arrays(arrays)
+        return cls(from_parts(model) if isinstance(model, dict) else model, calibrator, parts["thresholds"])
+
+
+class Spread:
+    """A model, or a tagger, on rows in shards: `tagcore.scoring.blocks.Parts` of its scores.
+
+    Where all scores are few they stay beside their shards once a step has asked for them.
+    """
+
+    def __init__(self, model: Any, rows: Rows, executor: Executor | None = None) -> None:
+        self.scorer = Scorer.of(model)
+        self.shape = rows.n_rows, rows.n_labels
+        cuts = row_shards(rows.n_rows, shard_count(*self.shape))
+        recipes = [rows.recipe(cut) for cut in cuts]
+        load = load_recipe if rows.n_rows <= _HELD_ROWS else _itself
+        self._shards = Shards(recipes, load, executor, [cut.start for cut in cuts])
+        self._shards.keep(scorer=self.scorer.parts())
+        self._asked = rows.n_rows * rows.n_labels > KEPT_CELLS
+
+    def top_k(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """(tags, scores) of all rows, two (n, min(k, L)) arrays, as the model's own `top_k`."""
+        found = self._shards.collect(top_of_shard, k=k)
+        return np.concatenate([part["tags"] for part in found]), np.concatenate([part["scores"] for part in found])
+
+    def collect(self, step: Callable[..., Any], **shared: Any) -> list:
+        self._ask_once()
+        return self._shards.collect(_OnPart(step), **shared)
+
+    def sum(self, step: Callable[..., dict[str, Any]], **shared: Any) -> dict[str, Any]:
+        self._ask_once()
+        return self._shards.sum(_OnPart(step), **shared)
+
+    def _ask_once(self) -> None:
+        if not self._asked:
+            self._shards.update(_ask)
+            self._asked = True
+
+
+def shard_count(n_rows: int, n_labels: int) -> int:
+    """How many shards n × L scores are made in."""
+    rows = min(max(_CELLS // max(n_labels, 1), _FEWEST_ROWS), _MOST_ROWS)
+    return max(-(-n_rows // rows), *(min(shards, -(-n_rows // each)) for shards, each in _AT_LEAST))
+
+
+def top_of_shard(shard: Shard, state: Arrays, *, scorer: dict[str, Any], k: int) -> Arrays:
+    X, _ = load_recipe(shard.data)
+    tags, scores = Scorer.from_parts(scorer).model.top_k(X, k)
+    return {"tags": tags, "scores": scores}
+
+
+@dataclass(frozen=True)
+class _OnPart:
+    """A step on parts as a step on shards; `func` has the name that a dashboard shows."""
+
+    func: Callable
+
+    def __call__(self, shard: Shard, state: Arrays, *, scorer: dict[str, Any], **shared: Any) -> Any:
+        return self.func(_part(shard, state, scorer), **shared)
+
+
+def _ask(shard: Shard, state: Arrays, *, scorer: dict[str, Any]) -> tuple[dict[str, Any], Arrays]:
+    part = _part(shard, state, scorer)
+    ours = isinstance(part.scorer.model, TagModel)  # any other may use its block again
+    return {"blocks": tuple(scores if ours else scores.copy() for _, scores in part.blocks())}, {}
+
+
+def _part(shard: Shard, state: dict[str, Any], parts: dict[str, Any]) -> Part:
+    X, Y = load_recipe(shard.data)
+    scorer = Scorer.from_parts(parts)
+    score_blocks = partial(_numbered, state["blocks"]) if state else partial(scorer.model.score_blocks, X)
+    return Part(score_blocks, label_matrix(Y, X.shape[0]), shard.first, X, scorer)
+
+
+def _numbered(blocks: tuple[np.ndarray, ...]) -> Iterator[tuple[slice, np.ndarray]]:
+    row = 0
+    for block in blocks:
+        yield slice(row, row + len(block)), block
+        row += len(block)
+
+
+def _itself(value: Any) -> Any:
+    return value

@@ -1,0 +1,214 @@
+"""Data sets on disk: a folder of parquet files with a manifest that says what they are and proves it.
+
+The manifest holds the kind, schema version, counts, the key (a hash of inputs and parameters, known before the
+work is done) and the hash of every file. A folder appears by one rename, so it is whole or not there.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tagcore.store.files import new_folder, write_text
+from tagcore.store.schemas import KINDS, VERSION
+
+MANIFEST = "manifest.json"
+
+
+class StoreError(ValueError):
+    """A folder that is not the data set it should be; the message says what is wrong and where."""
+
+
+def content_key(kind: str, parameters: dict[str, Any], inputs: dict[str, str]) -> str:
+    """The name of a result before it is made: equal inputs and parameters give an equal key."""
+    known = {"kind": kind, "schema": VERSION, "parameters": parameters, "inputs": inputs}
+    plain = json.loads(json.dumps(known, default=str))  # as it will be read back: keys are text
+    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+
+
+class Writer:
+    """Fills one data set, row group by row group."""
+
+    def __init__(self, folder: Path, kind: str) -> None:
+        self.folder = folder
+        self.counts: dict[str, int] = {}
+        self._tables = KINDS[kind]
+        self._kind = kind
+        self._open: dict[str, pq.ParquetWriter] = {}
+
+    def append(self, name: str, table: pa.Table) -> None:
+        """One more row group of the table `name`."""
+        schema, _ = self._tables[name]
+        if name not in self._open:
+            path = self.folder / f"{name}.parquet"
+            self._open[name] = pq.ParquetWriter(
+                path, schema, compression="zstd", compression_level=1, write_page_checksum=True
+            )
+        try:
+            table = table.cast(schema)
+        except (ValueError, NotImplementedError) as error:  # names, types, or nulls where none may be
+            raise StoreError(f"{self._kind}.{name}: {error}") from error
+        self._open[name].write_table(table, row_group_size=max(1, table.num_rows))
+        self.counts[name] = self.counts.get(name, 0) + table.num_rows
+
+    def close(self) -> None:
+        for writer in self._open.values():
+            writer.close()
+
+
+@contextmanager
+def writing(
+    folder: Path | str,
+    kind: str,
+    *,
+    parameters: dict[str, Any] | None = None,
+    inputs: dict[str, str] | None = None,
+) -> Iterator[Writer]:
+    """A Writer whose data set appears at `folder`, with its manifest, when the block ends well."""
+    parameters, inputs = parameters or {}, inputs or {}
+    with new_folder(Path(folder)) as filling:
+        writer = Writer(filling, kind)
+        try:
+            yield writer
+        finally:
+            writer.close()
+        for name, (schema, always) in KINDS[kind].items():
+            if always and name not in writer.counts:
+                writer.append(name, schema.empty_table())
+                writer.close()
+        files = {
+            str(p.relative_to(filling)): {"bytes": p.stat().st_size, "sha256": file_hash(p)}
+            for p in sorted(filling.rglob("*"))
+            if p.is_file()
+        }
+        manifest = {
+            "format": "tagflow",
+            "schema": VERSION,
+            "kind": kind,
+            "key": content_key(kind, parameters, inputs),
+            "parameters": parameters,
+            "inputs": inputs,
+            "counts": writer.counts,
+            "files": files,
+        }
+        write_text(filling / MANIFEST, json.dumps(manifest, indent=1, sort_keys=True, default=str) + "\n")
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A stored data set whose manifest, schemas and hashes were found right."""
+
+    folder: Path
+    manifest: dict[str, Any]
+
+    @classmethod
+    def open(cls, folder: Path | str, kind: str, *, verify: bool = True) -> "Dataset":
+        """`verify` reads every byte once to compare hashes; without it only sizes and schemas are compared."""
+        folder = Path(folder)
+        manifest = read_manifest(folder, kind)
+        for name, expected in manifest["files"].items():
+            _check_file(folder / name, expected, verify)
+        dataset = cls(folder, manifest)
+        for table, (schema, always) in KINDS[kind].items():
+            if dataset.has(table):
+                _check_table(folder / f"{table}.parquet", schema, dataset.counts.get(table))
+            elif always:
+                raise StoreError(f"{folder}: {table}.parquet is missing")
+        return dataset
+
+    @property
+    def key(self) -> str:
+        return self.manifest["key"]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return self.manifest["counts"]
+
+    def has(self, table: str) -> bool:
+        return f"{table}.parquet" in self.manifest["files"]
+
+    def read(self, table: str, columns: list[str] | None = None) -> pa.Table:
+        return pq.read_table(self.folder / f"{table}.parquet", columns=columns)
+
+    def groups(self, table: str) -> int:
+        with pq.ParquetFile(self.folder / f"{table}.parquet") as file:
+            return file.num_row_groups
+
+    def blocks(self, table: str, columns: list[str] | None = None) -> Iterator[pa.Table]:
+        """One row group at a time; only one is in memory."""
+        with pq.ParquetFile(self.folder / f"{table}.parquet") as file:
+            for group in range(file.num_row_groups):
+                yield file.read_row_group(group, columns=columns)
+
+    def names(self, table: str) -> list[str]:
+        return self.read(table)["name"].to_pylist()
+
+
+def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
+    """The manifest of a folder that claims to be of this kind and of a schema version that we read."""
+    path = folder / MANIFEST
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        what = "there is no such folder" if not folder.exists() else f"it has no {MANIFEST}"
+        raise StoreError(f"{folder}: not a stored {kind}: {what}") from None
+    except (OSError, ValueError) as error:
+        raise StoreError(f"{path}: cannot be read ({error})") from error
+    if not isinstance(manifest, dict) or manifest.get("format") != "tagflow":
+        raise StoreError(f"{path}: not a manifest of tagflow")
+    if manifest.get("schema") != VERSION:
+        raise StoreError(f"{path}: schema version {manifest.get('schema')!r}, this version reads {VERSION}")
+    if manifest.get("kind") != kind:
+        raise StoreError(f"{path}: a data set of kind {manifest.get('kind')!r}, expected {kind!r}")
+    for part in ("parameters", "inputs", "counts", "files"):
+        if not isinstance(manifest.get(part), dict):
+            raise StoreError(f"{path}: {part!r} is {manifest.get(part)!r}, expected an object: it was altered")
+    if manifest.get("key") != content_key(kind, manifest["parameters"], manifest["inputs"]):
+        raise StoreError(f"{path}: its key does not follow from its inputs and parameters: it was altered")
+    return manifest
+
+
+def stands(folder: Path, key: str, kind: str) -> bool:
+    """Whether this very result is already there, whole: then its step need not run again."""
+    try:
+        return Dataset.open(folder, kind).key == key
+    except StoreError:
+        return False
+
+
+def file_hash(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _check_file(path: Path, expected: Any, verify: bool) -> None:
+    if not isinstance(expected, dict) or not {"bytes", "sha256"} <= expected.keys():
+        raise StoreError(f"{path}: the manifest says {expected!r} of it, expected its bytes and sha256")
+    if not path.is_file():
+        raise StoreError(f"{path}: the manifest lists this file, but it is missing")
+    size = path.stat().st_size
+    if size != expected["bytes"]:
+        raise StoreError(f"{path}: {size} bytes, the manifest says {expected['bytes']}: cut off or altered")
+    if verify and (found := file_hash(path)) != expected["sha256"]:
+        raise StoreError(f"{path}: sha256 {found[:12]}…, the manifest says {expected['sha256']!s:.12}…: altered")
+
+
+def _check_table(path: Path, expected: pa.Schema, rows: Any) -> None:
+    try:
+        with pq.ParquetFile(path) as file:
+            found, found_rows = file.schema_arrow, file.metadata.num_rows
+    except (pa.ArrowInvalid, OSError) as error:
+        raise StoreError(f"{path}: not a parquet file ({error})") from error
+    for field in expected:
+        if field.name not in found.names:
+            raise StoreError(f"{path}: column {field.name!r} ({field.type}) is missing")
+        if not found.field(field.name).type.equals(field.type):
+            raise StoreError(f"{path}: column {field.name!r} is {found.field(field.name).type}, expected {field.type}")
+    if found_rows != rows:
+        raise StoreError(f"{path}: {found_rows} rows, the manifest says {rows}: it was altered")

@@ -1,0 +1,96 @@
+"""A step whose output already stands is not run again: the one cache, by content, shared by every flow."""
+
+import json
+import os
+import platform
+import resource
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from prefect.states import Completed, State
+
+from tagcore.store.datasets import content_key, read_manifest, stands
+from tagcore.store.files import write_text
+from tasks.code_hash import code_hash
+from tasks.progress import Step
+
+RECORD = "record.json"  # how a result was made; beside it, not part of it: results are the same bits on every run
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a step would make: known, with its place, before any work is done."""
+
+    store: Path
+    kind: str
+    parameters: dict[str, Any]
+    inputs: dict[str, str]
+
+    @property
+    def key(self) -> str:
+        return content_key(self.kind, **self.manifest)
+
+    @property
+    def folder(self) -> Path:
+        return self.store / f"{self.kind}-{self.key[:16]}"
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        return {"parameters": self.parameters, "inputs": {**self.inputs, "code": code_hash()}}
+
+
+def produce(plan: Plan, title: str, make: Callable[[Path, Step], None]) -> Any:
+    """Runs `make(folder, progress)` unless its result stands. The state returned hands the folder to the flow."""
+    step = Step(title)
+    if plan.folder.exists():  # asked first: what another run makes from here on is not damaged
+        if stands(plan.folder, plan.key, plan.kind):
+            step.remark = record_of(plan.folder).get("remark", "")
+            step.tell("stands")
+            return Completed(name="Cached", message=f"{title}: already made", data=plan.folder)
+        # damaged: kept aside for whoever wants to look, and made anew
+        os.rename(plan.folder, plan.folder.with_name(f"damaged-{plan.folder.name}-{uuid.uuid4().hex[:8]}"))
+    step.tell("start")
+    step.begin()
+    try:
+        make(plan.folder, step)
+    except OSError:
+        if not stands(plan.folder, plan.key, plan.kind):  # else another run made the same thing meanwhile
+            raise
+    seconds = time.perf_counter() - step.begun
+    record = {
+        "title": title,
+        "remark": step.remark,
+        "seconds": round(seconds, 3),
+        "process_peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        "cpus": os.cpu_count(),
+        "python": platform.python_version(),
+        "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    write_text(plan.folder / RECORD, json.dumps(record, indent=1))
+    step.known = {"seconds": seconds}
+    step.tell("made")
+    return Completed(message=f"{title}: made in {seconds:.1f} s", data=plan.folder)
+
+
+def key_of(folder: Path, kind: str) -> str:
+    """The key of a stored result, as an input of the next step."""
+    return read_manifest(folder, kind)["key"]
+
+
+def record_of(folder: Path) -> dict[str, Any]:
+    try:
+        return json.loads((folder / RECORD).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+
+def transient(task: Any, run: Any, state: State) -> bool:
+    """Whether trying again may help: a disk or a network may recover, bad input will not."""
+    error = state.result(raise_on_failure=False)
+    gone = (FileNotFoundError, PermissionError, NotADirectoryError, IsADirectoryError, FileExistsError)
+    return isinstance(error, OSError) and not isinstance(error, gone)

@@ -1,0 +1,1 @@
+"""Where work runs: this process, worker processes beside it, or a Dask cluster."""

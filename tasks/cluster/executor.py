@@ -1,0 +1,180 @@
+"""The executor of `tagcore.shards` on a Dask cluster.
+
+Calls are gathered until a value is asked for, then sent as one graph. Every value has a recipe (a row group, a file,
+a step), so Dask itself makes again what a dead worker held. The files of a recipe stay as long as a reference that
+may need them.
+"""
+
+import itertools
+import threading
+import time
+import uuid
+import weakref
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from dask._expr import LLGExpr
+from dask.task_spec import Task, TaskRef
+from distributed import Client
+
+from tagcore.shards import Arrays, freeze
+from tagcore.store.storage import Storage
+from tasks.cluster.monitor import Guard
+from tasks.cluster.references import Call, File, Given, Lineage, Result
+from tasks.cluster.values import Stowed, array_bytes, execute, stow
+
+_SETTLE_SECONDS = 30.0  # about as much work as a dead worker costs at most
+_SETTLE_BYTES = 1 << 30  # files of recipes that may lie around
+_DEEP = 8  # calls on top of each other that are worth a file
+
+
+@dataclass
+class Traffic:
+    """Bytes of arrays that the driver wrote for workers, and that it read of their results; how often it waited."""
+
+    sent: int = 0
+    received: int = 0
+    rounds: int = 0
+
+
+@dataclass
+class DaskExecutor:
+    """Runs calls on the workers of a client; `storage` is a folder of its own that all of them reach.
+
+    Threads of the driver may share it.
+    """
+
+    client: Client
+    storage: Storage
+    traffic: Traffic = field(default_factory=Traffic)
+
+    def __post_init__(self) -> None:
+        self._guard = Guard(self.client)
+        self._run = uuid.uuid4().hex[:8]
+        self._serial = itertools.count()
+        self._lock = threading.RLock()
+        self._calls: list[Call] = []
+        self._results: weakref.WeakSet[Result] = weakref.WeakSet()
+        self._files: weakref.WeakValueDictionary[str, File] = weakref.WeakValueDictionary()
+        self._forgotten: list[Stowed] = []
+        self._lying = 0  # bytes of files that are still needed
+        self._settled = time.monotonic()
+
+    def call(self, function: Callable, *args: Any) -> Result:
+        call = Call(function, tuple(a if isinstance(a, Given | Result) else self._given(a) for a in args))
+        result = call.promise()
+        with self._lock:
+            self._calls.append(call)
+            self._results.add(result)
+        return result
+
+    def share(self, arrays: Arrays) -> Any:
+        return self._given(freeze(arrays), shared=True)
+
+    def get(self, references: list) -> list:
+        travelling = self._fetch(references)
+        self.traffic.received += sum(map(array_bytes, travelling))
+        self.traffic.rounds += 1
+        found = [value.value() if isinstance(value, Stowed) else freeze(value) for value in travelling]
+        with self._lock:
+            self._settle()
+            self._sweep()
+        return found
+
+    def _given(self, value: Any, *, shared: bool = False) -> Any:
+        travelling = stow(value, self.storage, self._name("given"), shared=shared)
+        if not isinstance(travelling, Stowed):
+            return value
+        self.traffic.sent += travelling.nbytes
+        return Given(travelling, self._lineage(travelling))
+
+    def _fetch(self, references: list) -> list:
+        """The values as they travel: large arrays stay in the files that workers wrote them to."""
+        results = [r if r.place or not r.future else self.call(_itself, r) for r in references]
+        for result in results:
+            result.place = result.place or self._name("result")
+        with self._guard.explaining():
+            with self._lock:
+                self._send()
+            futures = [r.future for r in results]
+            self._guard.wait(futures)
+            values = self.client.gather(futures)
+        for result, value in zip(results, values, strict=True):
+            if isinstance(value, Stowed):
+                result.lineage = Lineage.joined([result.lineage, self._lineage(value)])
+        return values
+
+    def _send(self) -> None:
+        """All calls so far whose results someone holds, as one graph."""
+        earlier = [a.future for call in self._calls for a in call.args if isinstance(a, Result) and a.future]
+        tasks, references = self._graph()
+        results = {result.key: result for reference in references if (result := reference())}
+        if not results:
+            return
+        graph = LLGExpr(tasks, _determ_token=uuid.uuid4().hex)  # as Client.submit does: else every argument is hashed
+        futures = self.client.get(graph, list(results), sync=False)
+        for result, future in zip(results.values(), futures, strict=True):
+            result.future = future
+        del earlier  # held until the graph was sent: Dask forgets what nobody holds
+
+    def _graph(self) -> tuple[dict[str, Task], list[weakref.ref[Result]]]:
+        """The tasks of all calls by key. The calls are forgotten: what is alive after that, someone waits for."""
+        calls, self._calls = self._calls, []
+        totals = Counter(call.label for call in calls)
+        numbers: dict[str, Iterator[int]] = defaultdict(itertools.count)
+        tasks = {}
+        for call in calls:
+            result, label = call.result(), call.label
+            position = next(numbers[label])
+            if result is None:
+                continue
+            result.key = f"{label}-{position}-of-{totals[label]}-{self._run}-{next(self._serial)}"
+            place = (self.storage, result.place) if result.place else None
+            tasks[result.key] = Task(result.key, execute, call.function, place, *map(_argument, call.args))
+        return tasks, [call.result for call in calls]
+
+    def _settle(self) -> None:
+        """Keeps in files what took many calls to make, from time to time, so that a loss costs little to make good
+        and the files of earlier rounds can go. A checkpoint does the same, but not all training has them.
+        """
+        if time.monotonic() - self._settled < _SETTLE_SECONDS and self._lying < _SETTLE_BYTES:
+            return
+        deep = [r for r in self._results if r.future and not r.place and r.depth > _DEEP]
+        written = [self.call(_itself, result) for result in deep]
+        values = self._fetch(written)
+        read = [self.call(_itself, Given(v, self._lineage(v)) if isinstance(v, Stowed) else v) for v in values]
+        with self._guard.explaining():
+            self._send()
+        for result, other in zip(deep, read, strict=True):
+            result.become(other)
+        del written  # held until now, with the files
+        self._settled = time.monotonic()
+
+    def _name(self, what: str) -> str:
+        return f"{what}-{next(self._serial):08d}.safetensors"
+
+    def _lineage(self, stowed: Stowed) -> Lineage:
+        file = self._files.get(stowed.name)
+        if file is None:
+            file = self._files[stowed.name] = File(stowed, self._forgotten.append)
+            self._lying += stowed.nbytes
+        return Lineage((file,))
+
+    def _sweep(self) -> None:
+        """Removes files that nobody needs; not where the last reference went, which may be anywhere."""
+        gone = [self._forgotten.pop() for _ in range(len(self._forgotten))]
+        self._lying -= sum(stowed.nbytes for stowed in gone)
+        if gone:
+            self.storage.remove(*(stowed.name for stowed in gone))
+
+
+def _argument(value: Any) -> Any:
+    if isinstance(value, Result):
+        return TaskRef(value.key)
+    return value.stowed if isinstance(value, Given) else value
+
+
+def _itself(value: Any) -> Any:
+    return value

@@ -1,0 +1,75 @@
+"""The page that goes with a registered model: what it is, what it learnt from, how good it is, where it fails."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow.compute as pc
+
+from tagcore.metrics import Evaluation, Measure
+from tagcore.models.topics import Topic
+from tasks.reporting.topics import topics_markdown
+
+SHOWN = ("P@1", "P@3", "P@5", "R@5", "nDCG@5", "AUC (row)", "micro-F1@5", "macro-F1@5", "ECE")
+
+
+def model_card(
+    label: str, data: str, made: dict[str, Any], evaluation: Evaluation, topics: Sequence[Topic] = ()
+) -> str:
+    """Markdown. `made` holds the training's parameters, seconds and keys."""
+    counts = evaluation.counts
+    rows = "\n".join(f"| {m} | {measure_text(evaluation.summary[m])} |" for m in SHOWN if m in evaluation.summary)
+    best, worst = _tags_by_quality(evaluation)
+    learnt = f"\n## Its topics\n\n{topics_markdown(topics)}" if topics else ""
+    return f"""# {label} on {data}
+
+Suggests tags for raw text. Give it a column `text`; it answers with `tags`, best first, and their `scores`
+(probabilities of being right, {made["calibration"]}).
+
+## How good it is
+
+Measured on {counts.documents:,} documents that it had not seen; 95 % intervals over documents.
+{counts.untagged_documents:,} of them have no tag and count as wrong.
+
+| measure | value |
+|---|---|
+{rows}
+{_labelling(evaluation)}
+Best known tags: {best}. Weakest of those tested at least five times: {worst}.
+
+## What it learnt from
+
+{made["train_documents"]:,} documents, {made["words"]:,} words, {counts.tags_in_train or 0:,} of {counts.tags:,} tags.
+Trained in {made["seconds"]:.1f} s with seed {made["seed"]}.
+Features `{made["features"][:16]}`, model `{made["model"][:16]}`.
+
+## Its limits
+
+Tags it never saw in training come after all others. A text without any known word gets the model's fallback, which for
+most models is the most popular tags. Quality per tag is in `per_tag.parquet` of the run.
+{learnt}"""
+
+
+def measure_text(measure: Measure) -> str:
+    """0.617 (0.598–0.636), or without the interval where there is none."""
+    if measure.low != measure.low:
+        return f"{measure.value:.3f}"
+    return f"{measure.value:.3f} ({measure.low:.3f}–{measure.high:.3f})"
+
+
+def _labelling(evaluation: Evaluation) -> str:
+    """How good the labels of each rule are; nothing where none was asked for."""
+    rules = [line for line in evaluation.labelling.to_pylist() if line["labels"] is not None]
+    if not rules:
+        return ""
+    names = [name for name in evaluation.labelling.column_names if name.startswith(("micro", "macro"))]
+    head = "| labels by | given | " + " | ".join(name.replace("_", " ") for name in names) + " |"
+    lines = [f"| {r['rule']} | {r['labels']:,} | " + " | ".join(f"{r[n]:.3f}" for n in names) + " |" for r in rules]
+    return "\n".join(["", head, "|" + "---|" * (len(names) + 2), *lines, ""])
+
+
+def _tags_by_quality(evaluation: Evaluation, n: int = 5) -> tuple[str, str]:
+    tested = evaluation.per_tag.filter(pc.greater_equal(evaluation.per_tag["test_count"], 5))
+    if not tested.num_rows:
+        return "none was tested often enough to say", "likewise"
+    order = tested.sort_by([("f1", "descending"), ("train_count", "descending")])["tag"].to_pylist()
+    return ", ".join(map(str, order[:n])), ", ".join(map(str, order[::-1][:n]))

@@ -1,0 +1,173 @@
+"""One MLflow run for every measured model, and one registered version for every model that may serve."""
+
+import json
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import mlflow
+from mlflow.entities import Metric, Param, RunTag
+from prefect import task
+
+from tagcore.metrics import Evaluation
+from tagcore.models.topics import Topic
+from tagcore.store.datasets import read_manifest
+from tasks.cache import key_of, record_of, transient
+from tasks.cluster.sessions import Work
+from tasks.progress import Step
+from tasks.registry.client import EVALUATION_KEY, MODEL_KEY, Registry, add_version, log_tagger, plain, registered
+from tasks.registry.model_card import model_card
+from tasks.reporting.examples import sample_texts
+from tasks.reporting.topics import topics_of
+from tasks.thresholds import threshold_seconds
+
+COMPARISON_KEY = "tagflow.comparison"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A trained and evaluated model, by path."""
+
+    label: str
+    model: Path
+    evaluation: Path
+    features: Path
+    seed: int = 0
+
+
+@task(name="comparison", retries=2, retry_delay_seconds=2, retry_condition_fn=transient)
+def comparison(name: str, key: str, registry: Registry) -> str:
+    """The MLflow run under which the runs of one comparison stand; found again by its key."""
+    with registry.open() as client:
+        experiment = registry.experiment(client, name)
+        found = client.search_runs([experiment], f"tags.`{COMPARISON_KEY}` = '{key}'", max_results=1)
+        if found:
+            return found[0].info.run_id
+        run = client.create_run(experiment, tags={COMPARISON_KEY: key}, run_name=f"comparison {key[:8]}")
+        client.set_terminated(run.info.run_id)
+        return run.info.run_id
+
+
+def log_performance(work: Work, parents: list[str], registry: Registry) -> None:
+    """What a run did on clusters, if it did, onto the runs of its comparisons: dashboards and Dask's report."""
+    if not work.dashboards:
+        return
+    with registry.open() as client:
+        for parent in parents:
+            client.set_tag(parent, "dask.dashboard", ", ".join(work.dashboards))
+            if work.report.exists():
+                client.log_artifact(parent, str(work.report))
+    work.report.unlink(missing_ok=True)
+
+
+@task(
+    name="track", task_run_name="track {measured.label}", retries=2, retry_delay_seconds=2, retry_condition_fn=transient
+)
+def track(measured: Measured, name: str, parent: str, registry: Registry) -> str:
+    """Parameters, measures, tables and plots on a run of their own; the run that stands where there is one."""
+    key = key_of(measured.evaluation, "evaluation")
+    step = Step(f"track {measured.label}")
+    with registry.open() as client:
+        experiment = registry.experiment(client, name)
+        whole = f"tags.`{EVALUATION_KEY}` = '{key}' and attributes.status = 'FINISHED'"
+        if found := client.search_runs([experiment], whole, max_results=1):
+            step.tell("stands")
+            return found[0].info.run_id
+        step.tell("start")
+        evaluation = Evaluation.load(measured.evaluation)
+        made = facts(measured)
+        tags = {"mlflow.parentRunId": parent, EVALUATION_KEY: key, MODEL_KEY: made["model"]}
+        with mlflow.start_run(experiment_id=experiment, run_name=measured.label, tags=tags) as run:
+            _log_numbers(client, run.info.run_id, made, evaluation)
+            topics = topics_of(measured.model)
+            _log_files(measured.evaluation, evaluation, topics)
+            mlflow.log_text(model_card(measured.label, name, made, evaluation, topics), "model_card.md")
+    step.tell("made")
+    return run.info.run_id
+
+
+@task(
+    name="register",
+    task_run_name="register {measured.label}",
+    retries=2,
+    retry_delay_seconds=2,
+    retry_condition_fn=transient,
+)
+def register(measured: Measured, run: str, corpus: Path, name: str, registry: Registry) -> str:
+    """The number of the registered version; the one that stands where this very evaluation has one."""
+    key = key_of(measured.evaluation, "evaluation")
+    step = Step(f"register {measured.label}")
+    with registry.open() as client:
+        if standing := registered(client, name, key):
+            step.tell("stands")
+            return str(standing.version)
+        step.tell("start")
+        made = facts(measured)
+        evaluation, topics = Evaluation.load(measured.evaluation), topics_of(measured.model)
+        card = model_card(measured.label, name, made, evaluation, topics)
+        (example, _), *_ = sample_texts(corpus, measured.features, 1)
+        with mlflow.start_run(run_id=run):
+            model = log_tagger(measured.model, example, {"data": name, "label": measured.label})
+        tags = {EVALUATION_KEY: key, MODEL_KEY: made["model"], "label": measured.label}
+        version = add_version(client, name, model, tags, card)
+    step.tell("made")
+    return version
+
+
+def facts(measured: Measured) -> dict[str, Any]:
+    """What is known of a model besides its quality."""
+    manifest = read_manifest(measured.model, "model")
+    parameters = manifest["parameters"]
+    head = json.loads((measured.model / "model" / "model.json").read_text(encoding="utf-8"))
+    return {
+        "class": parameters["model"],
+        "params": parameters["params"],
+        "seed": parameters["seed"],
+        "calibration": f"{parameters['calibrate']} calibration" if parameters["calibrate"] else "uncalibrated",
+        "model": manifest["key"],
+        "features": manifest["inputs"]["features"],
+        "train_documents": read_manifest(measured.features, "features")["counts"]["train"],
+        "words": head["facts"]["n_features_in_"],
+        "seconds": record_of(measured.model).get("seconds", float("nan")),
+        "threshold_seconds": threshold_seconds(measured.model),
+    }
+
+
+def _log_numbers(client: mlflow.MlflowClient, run: str, made: dict[str, Any], evaluation: Evaluation) -> None:
+    params = {**made["params"], **{k: made[k] for k in ("class", "seed", "calibration", "features")}}
+    metrics = {_metric_name(name): m.value for name, m in evaluation.summary.items()}
+    metrics |= {"train_seconds": made["seconds"], "test_documents": evaluation.counts.documents}
+    if made["threshold_seconds"] is not None:
+        metrics["threshold_seconds"] = made["threshold_seconds"]
+    intervals = {_metric_name(n): m for n, m in evaluation.summary.items() if m.low == m.low}
+    client.log_batch(
+        run,
+        metrics=[Metric(k, float(v), 0, 0) for k, v in metrics.items() if v == v],
+        params=[Param(k, plain(v)) for k, v in params.items()],
+        tags=[RunTag(f"interval.{k}", f"{m.low:.4f} to {m.high:.4f}") for k, m in intervals.items()],
+    )
+
+
+def _log_files(folder: Path, evaluation: Evaluation, topics: list[Topic]) -> None:
+    mlflow.log_table(evaluation.per_tag.to_pandas(), "per_tag.json")
+    for name in (
+        "evaluation.json",
+        "per_tag.parquet",
+        "per_document.parquet",
+        "breakdown.parquet",
+        "histogram.parquet",
+        "labelling.parquet",
+        "expected_f.parquet",
+    ):
+        mlflow.log_artifact(str(folder / name), "evaluation")
+    from tasks.reporting.plots import draw_all  # matplotlib is slow to import, and a run that stands is not drawn again
+
+    with tempfile.TemporaryDirectory() as drawn:
+        draw_all(evaluation, Path(drawn), topics)
+        mlflow.log_artifacts(drawn, "plots")
+
+
+def _metric_name(name: str) -> str:
+    """MLflow allows no @ or brackets: P@1 is P_at_1, AUC (row) is AUC_row."""
+    return name.replace("@", "_at_").replace(" (", "_").replace(")", "")

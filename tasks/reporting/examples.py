@@ -1,0 +1,58 @@
+"""Texts to try a model on: documents that nobody tagged, else held-out ones whose tags it never saw."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow.compute as pc
+from prefect import task
+
+from tagcore import load_model
+from tagcore.features.corpus_reader import CorpusPieces, Piece
+from tagcore.features.split import Split
+from tagcore.store.datasets import Dataset
+from tasks.registry.client import Registry
+
+LENGTH = 400
+
+
+@dataclass(frozen=True)
+class Example:
+    text: str
+    suggested: list[tuple[str, float]]
+    given: list[str]  # the tags that people gave it, which the model never saw
+
+
+@task(name="suggest")
+def suggest(corpus: Path, features: Path, uri: str, registry: Registry, n: int = 3, k: int = 5) -> list[Example]:
+    """The model in service, fetched from the registry, on a few documents."""
+    tagger = load_model(registry.fetch(uri))
+    samples = sample_texts(corpus, features, n)
+    found = tagger.suggest([text for text, _ in samples], k)
+    return [Example(t, [(s.tag, s.score) for s in f], g) for (t, g), f in zip(samples, found, strict=True)]
+
+
+def sample_texts(corpus: Path, features: Path, n: int) -> list[tuple[str, list[str]]]:
+    """(text cut short, its tags); words by name where the source gave counts instead of text."""
+    data = Dataset.open(corpus, "corpus", verify=False)
+    split = Split(**Dataset.open(features, "features", verify=False).manifest["parameters"]["split"])
+    tag_names = data.names("tags")
+    word_names = data.names("words") if data.has("bags") else []
+    untagged: list[tuple[str, list[str]]] = []
+    held_out: list[tuple[str, list[str]]] = []
+    for piece in CorpusPieces(data, split):
+        tagged = np.diff(piece.tags.indptr) > 0
+        for found, rows in ((untagged, ~tagged), (held_out, piece.held_out & tagged)):
+            for row in np.flatnonzero(rows)[: n - len(found)]:
+                text = _text(piece, int(row), word_names)
+                if text.strip():
+                    found.append((text, [tag_names[t] for t in piece.tags[row].indices]))
+        if len(untagged) >= n:
+            break
+    return (untagged + held_out)[:n] or [("", [])]  # not one document has a word
+
+
+def _text(piece: Piece, row: int, word_names: list[str]) -> str:
+    if piece.bags is not None:
+        return " ".join(word_names[w] for w in piece.bags[row].indices)[:LENGTH]
+    return pc.utf8_slice_codeunits(piece.texts[row : row + 1], 0, LENGTH)[0].as_py()

@@ -1,0 +1,149 @@
+"""Pictures: of one evaluation, of several models side by side, of quality against a setting, of topics."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("agg")  # no screen is needed, on any thread
+
+import numpy as np
+import pyarrow.compute as pc
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
+
+from tagcore.metrics import Evaluation, Measure
+from tagcore.models.topics import Topic
+from tasks.reporting.topics import SHOWN
+
+INK, SOFT = "#1f4e79", "#c8553d"
+
+
+def draw_all(evaluation: Evaluation, folder: Path, topics: Sequence[Topic] = ()) -> list[Path]:
+    """quality_at_k.png, calibration.png, tags.png; expected_f.png and topics.png where there is something to show."""
+    pictures = {"quality_at_k": quality_at_k, "calibration": calibration, "tags": tag_quality}
+    if evaluation.expected_f.num_rows:
+        pictures["expected_f"] = expected_f
+    paths = []
+    for name, draw in pictures.items():
+        figure, axes = _figure()
+        draw(evaluation, axes)
+        paths.append(_save(figure, folder / f"{name}.png"))
+    return [*paths, draw_topics(topics, folder / "topics.png")] if topics else paths
+
+
+def quality_at_k(evaluation: Evaluation, axes: Axes) -> None:
+    curve = evaluation.curve
+    for measure, style in (("precision", "-o"), ("recall", "-s"), ("ndcg", "-^")):
+        axes.plot(curve["k"], curve[measure], style, label=measure.replace("ndcg", "nDCG"), markersize=4)
+    axes.set(xlabel="tags suggested (k)", ylabel="quality on held-out documents", ylim=(0, 1))
+    axes.legend(frameon=False)
+
+
+def calibration(evaluation: Evaluation, axes: Axes) -> None:
+    table = evaluation.reliability.filter(pc.equal(evaluation.reliability["strategy"], "mass"))
+    axes.plot([0, 1], [0, 1], ":", color="grey", label="perfect")
+    axes.plot(
+        table["probability"], table["hit_rate"], "-o", color=INK, markersize=5, label="equal numbers of suggestions"
+    )
+    axes.set(xlabel="probability given", ylabel="share that was right", xlim=(0, 1), ylim=(0, 1))
+    axes.legend(frameon=False, loc="upper left")
+
+
+def tag_quality(evaluation: Evaluation, axes: Axes) -> None:
+    table = evaluation.per_tag
+    seen, f1, tested = (np.asarray(table[c]) for c in ("train_count", "f1", "test_count"))
+    shown = tested > 0
+    axes.scatter(np.maximum(seen[shown], 0.5), f1[shown], s=9, alpha=0.4, color=INK, linewidths=0)
+    edges = 2.0 ** np.arange(-1, np.log2(max(seen.max(), 1)) + 2)
+    which = np.digitize(np.maximum(seen[shown], 0.5), edges)
+    groups = [g for g in np.unique(which) if (which == g).sum() >= 3]
+    middle = [np.median(np.maximum(seen[shown], 0.5)[which == g]) for g in groups]
+    axes.plot(middle, [f1[shown][which == g].mean() for g in groups], "-o", color=SOFT, markersize=4, label="mean")
+    axes.set(xscale="log", xlabel="documents with the tag in training", ylabel="F1 at 5 of the tag", ylim=(-0.02, 1.02))
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.legend(frameon=False)
+
+
+def expected_f(evaluation: Evaluation, axes: Axes) -> None:
+    """What the model expects of a threshold without any label, against what comes of it."""
+    table = evaluation.expected_f
+    theta, tags = table["theta"].to_numpy(), table["tags"].to_numpy()
+    axes.plot(theta, table["expected"], "-o", color=INK, markersize=4, label="expected F1")
+    axes.plot(theta, table["true"], "-s", color=SOFT, markersize=4, label="true F1")
+    if tags.sum():
+        axes.axvline(np.average(theta, weights=tags), ls=":", color="grey", label="mean of the thresholds chosen")
+    axes.set(xlabel="threshold on the probability", ylabel="F1, mean over tags", xlim=(0, 1), ylim=(0, None))
+    axes.legend(frameon=False)
+
+
+def draw_topics(topics: Sequence[Topic], path: Path) -> Path:
+    """Bars of the heaviest topics' weights, each with its tags."""
+    shown = topics[:SHOWN]
+    figure, axes = _figure(width=8.0, height=0.8 + 0.28 * len(shown))
+    places = np.arange(len(shown))
+    axes.barh(places, [topic.weight for topic in shown], color=INK)
+    axes.set_yticks(places, [_plain_text(", ".join(topic.tags)) for topic in shown], fontsize=7)
+    axes.invert_yaxis()
+    axes.set(xlabel="weight of the topic")
+    return _save(figure, path)
+
+
+def against_setting(curves: Mapping[str, Mapping[str, Mapping[float, Measure]]], setting: str, path: Path) -> Path:
+    """One panel for every measure, one line with its intervals for every model."""
+    figure = Figure(figsize=(0.8 + 4.4 * len(curves), 4.2), layout="constrained")
+    colours: dict[str, str] = {}
+    for panel, (measure, lines) in enumerate(curves.items(), start=1):
+        axes = figure.add_subplot(1, len(curves), panel)
+        axes.spines[["top", "right"]].set_visible(False)
+        for line, points in lines.items():
+            colour = colours.setdefault(line, f"C{len(colours) % 10}")
+            at = np.array(list(points))
+            value, low, high = (np.array([getattr(m, of) for m in points.values()]) for of in ("value", "low", "high"))
+            axes.plot(at, value, "-o", color=colour, markersize=4, label=_plain_text(line))
+            axes.fill_between(at, low, high, color=colour, alpha=0.15, linewidth=0)
+        values = sorted({v for points in lines.values() for v in points})
+        if values and min(values) > 0 and max(values) >= 10 * min(values):
+            axes.set_xscale("log")
+        if len(values) <= 8:  # as they were chosen; more would not fit beside one another
+            axes.set_xticks(values, [f"{v:g}" for v in values])
+            axes.minorticks_off()
+        axes.set(xlabel=setting, ylabel=measure)
+    handles, names = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside lower center", frameon=False, fontsize=8, ncols=2)
+    return _save(figure, path)
+
+
+def compare(summaries: Mapping[str, Mapping[str, Measure]], measures: list[str], path: Path) -> Path:
+    """All models side by side with their intervals."""
+    figure, axes = _figure(width=1.6 + 1.7 * len(measures))
+    width = 0.8 / len(summaries)
+    for i, (name, summary) in enumerate(summaries.items()):
+        found = [summary.get(m, Measure(float("nan"))) for m in measures]  # not every model follows every rule
+        values = np.array([f.value for f in found])
+        around = np.abs(np.array([[f.low, f.high] for f in found]).T - values)
+        axes.bar(np.arange(len(measures)) + i * width, values, width, yerr=around, capsize=2, label=_plain_text(name))
+    axes.set_xticks(np.arange(len(measures)) + 0.4 - width / 2, [m.replace(" (", "\n(") for m in measures])
+    axes.set(ylim=(0, 1), ylabel="held-out documents, 95 % intervals")
+    axes.legend(frameon=False, fontsize=8)
+    return _save(figure, path)
+
+
+def _plain_text(text: str) -> str:
+    """Dollars and a leading underscore mean something to matplotlib."""
+    return text.replace("$", r"\$").lstrip("_")
+
+
+def _figure(width: float = 5.2, height: float = 3.6) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(width, height), layout="constrained")  # no pyplot: its figures are global and never freed
+    axes = figure.add_subplot()
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def _save(figure: Figure, path: Path) -> Path:
+    figure.savefig(path, dpi=150)
+    return path

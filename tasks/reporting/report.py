@@ -1,0 +1,183 @@
+"""Who is best: all measured models in one table, with intervals and a paired test against the best, and pictures."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from prefect import task
+from prefect.artifacts import create_markdown_artifact, create_table_artifact
+
+from tagcore.metrics import RULES
+from tagcore.store.datasets import content_key
+from tagcore.store.files import write_text
+from tasks.cache import key_of
+from tasks.naming import data_name
+from tasks.progress import Step
+from tasks.registry.client import Registry
+from tasks.registry.model_card import measure_text
+from tasks.registry.tracking import Measured
+from tasks.reporting.summary import Line, lines_of
+from tasks.reporting.topics import topics_markdown, topics_of
+
+COLUMNS = ("P@1", "P@3", "P@5", "nDCG@5", "R@5", "acc@9", "AUC (row)", "AUC (macro)", "AUC (micro)", "macro-F1@5")
+LABELLED = tuple(f"{average}-F1 ({rule})" for rule in RULES for average in ("macro", "micro"))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table."""
+
+    model: str
+    measures: dict[str, dict[str, float]]  # name -> value, low, high
+    shown: dict[str, str]
+    train_seconds: float | None
+    threshold_seconds: float | None  # of finding them, which is not training
+    evaluate_seconds: float | None
+    difference: dict[str, float] | None  # to the best model on the primary measure: difference, low, high, p_value
+
+
+@dataclass(frozen=True)
+class Report:
+    """The table, best model first; `about` says on what it was measured and what the intervals are over."""
+
+    title: str
+    about: str
+    primary: str
+    documents: int
+    columns: list[str]
+    rows: list[Row]
+    folder: str
+    key: str
+
+    def markdown(self, level: str = "#") -> str:
+        head = self.head()
+        lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+        lines += ["| " + " | ".join(cells) + " |" for cells in self.cells()]
+        return f"{level} {self.title}\n\n{self.about}\n\n" + "\n".join(lines) + "\n"
+
+    def head(self) -> list[str]:
+        return ["model", *self.columns, f"{self.primary} to best", "train s", *self._thresholds()]
+
+    def cells(self) -> list[list[str]]:
+        """As many a row as `head` has."""
+        found = []
+        for row in self.rows:
+            times = [row.train_seconds, *(row.threshold_seconds for _ in self._thresholds())]
+            shown = (row.shown.get(column, "") for column in self.columns)
+            found.append([row.model, *shown, _to_best(row), *map(_seconds, times)])
+        return found
+
+    def _thresholds(self) -> list[str]:
+        return ["thresholds s"] if any(row.threshold_seconds is not None for row in self.rows) else []
+
+
+@task(name="report")
+def report(title: str, measured: list[Measured], primary: str, folder: Path, parent: str, registry: Registry) -> Report:
+    """Written as report.md, report.json and pictures, on the MLflow run, and as Prefect artifacts.
+
+    Models of one label are one line: seeds are averaged document by document before intervals are drawn.
+    """
+    step = Step(f"compare {len(measured)} models")
+    key = content_key("report", {"title": title, "primary": primary, "run": parent}, _evaluations(measured))
+    made = _standing(folder, key)
+    if made is None:
+        step.tell("start")
+        made, files = _compare(title, measured, primary, folder, key)
+        with registry.open() as client:
+            for path in files:
+                client.log_artifact(parent, str(path))
+        step.tell("made")
+    else:
+        step.tell("stands")
+    create_table_artifact([dict(zip(made.head(), cells, strict=True)) for cells in made.cells()], key="comparison")
+    create_markdown_artifact(made.markdown(), key="report")
+    return made
+
+
+def _evaluations(measured: list[Measured]) -> dict[str, str]:
+    return {f"{m.label} {m.seed}": key_of(m.evaluation, "evaluation") for m in measured}
+
+
+def _standing(folder: Path, key: str) -> "Report | None":
+    try:
+        stored = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+        rows = [Row(**row) for row in stored.pop("rows")]
+        found = Report(**stored, rows=rows)
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+    return found if found.key == key else None
+
+
+def _compare(title: str, measured: list[Measured], primary: str, folder: Path, key: str) -> tuple[Report, list[Path]]:
+    """The report, and the files that were written; report.json last, as the sign that all stand."""
+    from tasks.reporting.plots import (
+        compare,  # matplotlib is slow to import, and a report that stands is not drawn again
+    )
+
+    lines = lines_of(measured, primary)
+    best = lines[0]
+    known = {name for line in lines for name in line.summary}
+    columns = [c for c in dict.fromkeys((*COLUMNS, primary, *LABELLED)) if c in known]
+    rows = [_row(line, None if line is best else line.to_best(best, primary)) for line in lines]
+    about = _about(lines, primary)
+    made = Report(title, about, primary, best.documents[0], columns, rows, str(folder), key)
+    folder.mkdir(parents=True, exist_ok=True)
+    summaries = {line.label: line.summary for line in lines}
+    picture = compare(summaries, [c for c in columns if not c.startswith("micro")], folder / "comparison.png")
+    topics, drawn = _topics(measured, folder)
+    write_text(folder / "report.md", made.markdown() + topics)
+    write_text(folder / "report.json", json.dumps(asdict(made), indent=1))
+    return made, [folder / "report.md", folder / "report.json", picture, *drawn]
+
+
+def _about(lines: list[Line], primary: str) -> str:
+    seeds, splits = max(line.seeds for line in lines), max(line.splits for line in lines)
+    fewest, most = lines[0].documents
+    documents = f"{fewest:,}{f' to {most:,}' if most > fewest else ''} held-out documents"
+    if splits > 1:
+        what = f"{splits} random splits with {documents} each; 95 % intervals over splits (Student's t)"
+    elif seeds > 1:
+        what = f"{documents}, {seeds} seeds; 95 % intervals over documents, and over seeds (Student's t) for measures "
+        what += "that are no means over documents, such as macro-F1"
+    else:
+        what = f"{documents}; 95 % intervals over documents"
+    return f"{what}; best first by {primary}."
+
+
+def _topics(measured: list[Measured], folder: Path) -> tuple[str, list[Path]]:
+    """Of every model that learnt topics, with its first seed: a section of the report, and pictures."""
+    from tasks.reporting.plots import draw_topics
+
+    text, drawn = "", []
+    for label, one in {m.label: m for m in reversed(measured)}.items():
+        if topics := topics_of(one.model):
+            text += f"\n## Topics of {label}\n\n{topics_markdown(topics)}"
+            drawn.append(draw_topics(topics, folder / f"topics-{data_name(label)}.png"))
+    return text, drawn
+
+
+def _row(line: Line, to_best: dict[str, float] | None) -> Row:
+    return Row(
+        model=line.label,
+        measures={name: _plain(asdict(m)) for name, m in line.summary.items()},
+        shown={name: measure_text(m) for name, m in line.summary.items()},
+        train_seconds=line.train_seconds,
+        threshold_seconds=line.threshold_seconds,
+        evaluate_seconds=line.evaluate_seconds,
+        difference=None if to_best is None else _plain(to_best),
+    )
+
+
+def _plain(values: dict[str, float]) -> dict[str, float]:
+    return {k: v for k, v in values.items() if v == v}
+
+
+def _to_best(row: Row) -> str:
+    if row.difference is None:
+        return "best"
+    d = row.difference
+    return f"{d['difference']:+.3f} ({d['low']:+.3f} to {d['high']:+.3f})" if "low" in d else f"{d['difference']:+.3f}"
+
+
+def _seconds(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"

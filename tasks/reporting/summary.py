@@ -1,0 +1,84 @@
+"""All seeds of one model as one line of a table."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tagcore.metrics import Evaluation, Measure, bootstrap_intervals, paired_difference, t_interval
+from tasks.cache import record_of
+from tasks.registry.tracking import Measured
+from tasks.thresholds import threshold_seconds
+
+
+@dataclass(frozen=True)
+class Line:
+    """Where all seeds were measured on the same documents, they are averaged document by document before intervals
+    are drawn; measures that are no means over documents, and all measures where every seed has its own split, have
+    Student's interval over seeds."""
+
+    label: str
+    seeds: int
+    splits: int
+    documents: tuple[int, int]  # in the smallest and largest test set
+    summary: dict[str, Measure]
+    values: dict[str, np.ndarray]  # the mean over seeds of each document; with a split each, the mean of each seed
+    train_seconds: float | None
+    threshold_seconds: float | None
+    evaluate_seconds: float | None
+
+    def to_best(self, best: "Line", measure: str) -> dict[str, float]:
+        """The paired difference: over documents, or over the splits."""
+        a, b = self.values[measure], best.values[measure]
+        test = paired_difference(a, b)
+        if self.splits == 1:
+            return {k: getattr(test, k) for k in ("difference", "low", "high", "p_value")}
+        over = t_interval(a - b)
+        return {"difference": over.value, "low": over.low, "high": over.high, "p_value": test.p_value_t}
+
+
+def lines_of(measured: Sequence[Measured], primary: str) -> list[Line]:
+    """One for every label, best first."""
+    by_label: dict[str, list[Measured]] = {}
+    for one in measured:
+        by_label.setdefault(one.label, []).append(one)
+    lines = [_line(label, seeds) for label, seeds in by_label.items()]
+    if primary not in lines[0].values:
+        known = ", ".join(lines[0].values)
+        raise ValueError(f"measures.primary = {primary!r}: not among the measures of single documents: {known}")
+    return sorted(lines, key=lambda line: -line.summary[primary].value)
+
+
+def _line(label: str, seeds: list[Measured]) -> Line:
+    found = [Evaluation.load(m.evaluation) for m in seeds]
+    splits = len({m.features for m in seeds})
+    names = found[0].per_document.column_names[1:]
+    if splits > 1:
+        values = {n: np.array([e.summary[n].value for e in found]) for n in names}
+    else:
+        values = {n: np.mean([e.per_document[n].to_numpy() for e in found], axis=0) for n in names}
+    summary = found[0].summary
+    if len(found) > 1:
+        summary = {n: t_interval(np.array([e.summary[n].value for e in found])) for n in summary}
+        summary |= {} if splits > 1 else bootstrap_intervals(values)
+    return Line(
+        label=label,
+        seeds=len(found),
+        splits=splits,
+        documents=(min(e.counts.documents for e in found), max(e.counts.documents for e in found)),
+        summary=summary,
+        values=values,
+        train_seconds=_mean([_seconds(m.model) for m in seeds]),
+        threshold_seconds=_mean([threshold_seconds(m.model) for m in seeds]),
+        evaluate_seconds=_mean([_seconds(m.evaluation) for m in seeds]),
+    )
+
+
+def _seconds(folder: Path) -> float | None:
+    return record_of(folder).get("seconds")
+
+
+def _mean(values: list[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None

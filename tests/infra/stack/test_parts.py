@@ -1,0 +1,198 @@
+"""What the local Prefect server is made of: its environment, its process, its housekeeping, its database."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from infra.stack import idle as watch
+from infra.stack.prefect import client_environment, ensure_server, server_status, stop_server
+from infra.stack.prefect_settings import server_environment
+from infra.stack.process import ProcessId, end, exclusive
+
+WRITERS = """
+import asyncio, sys
+from prefect.server.database.configurations import AioSqliteConfiguration
+from sqlalchemy import text
+from infra.stack.prefect_server import QueuedWrites
+
+async def count(database, writers=8):
+    engine = await database.engine()
+    async with engine.begin() as connection:
+        await connection.execute(text("drop table if exists counter"))
+        await connection.execute(text("create table counter as select 0 as n"))
+
+    async def add():
+        async with await database.session(engine) as session, database.begin_transaction(session):
+            n = (await session.execute(text("select n from counter"))).scalar_one()
+            await asyncio.sleep(0.02)
+            await session.execute(text(f"update counter set n = {n + 1}"))
+
+    failed = [e for e in await asyncio.gather(*(add() for _ in range(writers)), return_exceptions=True) if e]
+    async with engine.begin() as connection:
+        return len(failed), (await connection.execute(text("select n from counter"))).scalar_one()
+
+for kind in (QueuedWrites, AioSqliteConfiguration):
+    print(asyncio.run(count(kind(connection_url="sqlite+aiosqlite:///" + sys.argv[1]))))
+"""
+
+
+def test_writers_queue_where_prefects_own_fail(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", WRITERS, str(tmp_path / "counter.db")]
+    environment = os.environ | client_environment(None, tmp_path)
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    queued, own = run.stdout.splitlines()
+    assert queued == "(0, 8)"
+    assert own != "(0, 8)", "Prefect's transactions queue by themselves now: QueuedWrites can go"
+
+
+@pytest.mark.parametrize("hours", ["a day", "-1", "nan", "inf"])
+def test_odd_idle_hours_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hours: str) -> None:
+    monkeypatch.setenv("TAGFLOW_PREFECT_IDLE_HOURS", hours)
+    with pytest.raises(ValueError, match=f"TAGFLOW_PREFECT_IDLE_HOURS is '{hours}'"):
+        ensure_server(tmp_path, say=print)
+
+
+def test_unknown_services_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="'some', expected one of minimal, full"):
+        ensure_server(tmp_path, say=print, services="some")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("state", ["", "{", "[]", "{}", '{"pid": null}', '{"pid": 1, "created": 0, "port": "x"}'])
+def test_a_broken_state_file_names_no_server(tmp_path: Path, state: str) -> None:
+    (tmp_path / "prefect").mkdir()
+    (tmp_path / "prefect" / "server.json").write_text(state)
+    assert server_status(tmp_path) is None
+    assert not stop_server(tmp_path)
+
+
+def test_the_users_own_prefect_is_left_alone(tmp_path: Path) -> None:
+    theirs = {"PREFECT_API_DATABASE_CONNECTION_URL": "postgresql://theirs", "PREFECT_PROFILE": "theirs", "PATH": "/bin"}
+    ours = server_environment(tmp_path, "http://127.0.0.1:4", "minimal", theirs)
+    assert "theirs" not in " ".join(ours.values())
+    assert ours["PATH"] == "/bin"
+    assert ours["PREFECT_HOME"] == client_environment(None, tmp_path)["PREFECT_HOME"] == str(tmp_path / "prefect")
+
+
+def test_a_process_that_has_prefect_already_can_still_be_connected(tmp_path: Path) -> None:
+    code = f"""
+import prefect.settings
+from pathlib import Path
+from infra.stack.prefect import Server, connect
+from infra.stack.process import ProcessId
+for server in (None, Server(ProcessId(1, 0.0), 4, "minimal", {{}})):
+    connect(server, Path({str(tmp_path)!r}))
+    settings = prefect.settings.get_current_settings()
+    print(settings.api.url, settings.flows.heartbeat_frequency, settings.home)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    home = tmp_path / "prefect"
+    assert run.stdout.splitlines() == [f"None None {home}", f"http://127.0.0.1:4/api None {home}"]
+
+
+def test_importing_the_stack_imports_no_prefect() -> None:
+    code = (
+        "import sys, infra.stack.prefect; print(sorted({'prefect', 'httpx', 'pydantic', 'uvicorn'} & {*sys.modules}))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+def test_a_process_that_ignores_sigterm_is_killed_with_its_children() -> None:
+    code = """
+import signal, subprocess, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)"])
+print(child.pid, flush=True)
+time.sleep(300)
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        pids = int(parent.stdout.readline()), parent.pid
+        child, identity = (ProcessId(pid, psutil.Process(pid).create_time()) for pid in pids)
+        assert not end(ProcessId(parent.pid, identity.created - 60))
+        assert end(identity, deadline=1)
+    assert child.find() is None
+    assert not end(identity)
+
+
+def test_a_lock_that_is_not_given_back_is_named(tmp_path: Path) -> None:
+    told: list[bool] = []
+    lock = tmp_path / "server.lock"
+    with (
+        exclusive(lock, timeout=1, waiting=lambda: None),
+        pytest.raises(TimeoutError, match=r"server\.lock is still held"),
+        exclusive(lock, timeout=0.3, waiting=lambda: told.append(True)),
+    ):
+        pass
+    assert told == [True]
+
+
+@dataclass
+class FakeServer:
+    started: bool = True
+    should_exit: bool = False
+
+
+def test_open_connections_count_as_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "LOOK_SECONDS", 0.01)
+    state = tmp_path / "server.json"
+    state.write_text(json.dumps({"pid": os.getpid()}))
+    released = asyncio.Event()
+
+    async def until_released(*_: object) -> None:
+        await released.wait()
+
+    async def story() -> None:
+        activity, server = watch.Activity(until_released), FakeServer()
+        house = watch.keep_house(server, activity, idle_seconds=0.05, state=state, log=tmp_path / "log")
+        house_task = asyncio.create_task(house)
+        socket = asyncio.create_task(activity({"type": "websocket"}, until_released, until_released))
+        await asyncio.sleep(0.3)
+        assert not server.should_exit
+        released.set()
+        await socket
+        await asyncio.wait_for(house_task, timeout=30)
+        assert server.should_exit
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("state", [None, "{}", '{"pid": 1}'])
+def test_a_server_that_is_no_longer_named_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str | None
+) -> None:
+    monkeypatch.setattr(watch, "LOOK_SECONDS", 0.01)
+    if state is not None:
+        (tmp_path / "server.json").write_text(state)
+    server = FakeServer()
+    house = watch.keep_house(
+        server, watch.Activity(None), idle_seconds=0, state=tmp_path / "server.json", log=tmp_path / "log"
+    )  # type: ignore[arg-type]
+    asyncio.run(asyncio.wait_for(house, timeout=30))
+    assert server.should_exit
+
+
+@given(
+    lines=st.lists(st.binary(max_size=40).map(lambda b: b.replace(b"\n", b"")), max_size=60), limit=st.integers(2, 500)
+)
+def test_a_long_log_keeps_its_newest_whole_lines(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], limit: int
+) -> None:
+    log = tmp_path_factory.mktemp("logs") / "server.log"
+    whole = b"".join(line + b"\n" for line in lines)
+    log.write_bytes(whole)
+    watch.shorten(log, limit)
+    kept = log.read_bytes()
+    assert whole.endswith(kept)
+    assert len(kept) <= limit
+    assert kept == whole or len(kept) <= limit // 2
+    assert not kept or whole[: len(whole) - len(kept)][-1:] in (b"\n", b"")

@@ -1,0 +1,132 @@
+"""One-vs-rest machines against liblinear, which solves the same problem."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import normalize
+from sklearn.svm import LinearSVC
+
+from tagcore.baselines import OneVsRestLinear
+from tests.problems import nearly_linear, noisy, official_split, precision, weights_of
+
+EXACT = {"tol": 1e-5, "prune": 0.0, "max_iter": 100_000}
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_equals_liblinear(loss, class_weight, fit_intercept):
+    X, Y = nearly_linear()
+    same = {"C": 0.7, "loss": loss, "class_weight": class_weight, "fit_intercept": fit_intercept}
+    model = OneVsRestLinear(**same, **EXACT).fit(X, Y)
+    found = weights_of(model)
+    for tag in (0, 2, 4):
+        peer = LinearSVC(**same, dual=True, tol=1e-6, max_iter=100_000, random_state=0)
+        peer.fit(normalize(X), Y[:, [tag]].toarray().ravel())
+        np.testing.assert_allclose(found[:, tag], peer.coef_[0], atol=2e-4)
+        np.testing.assert_allclose(model.intercept_[tag], peer.intercept_, atol=2e-4)
+        np.testing.assert_allclose(
+            np.concatenate([s for _, s in model.score_blocks(X)])[:, tag],
+            peer.decision_function(normalize(X)),
+            atol=1e-3,
+        )
+
+
+def test_the_default_tolerance_is_close_to_liblinear():
+    X, Y = nearly_linear()
+    scores = next(OneVsRestLinear().fit(X, Y).score_blocks(X))[1]
+    peer = LinearSVC(C=0.5, dual=True, tol=1e-6, max_iter=100_000).fit(normalize(X), Y[:, [1]].toarray().ravel())
+    assert np.abs(scores[:, 1] - peer.decision_function(normalize(X))).max() < 0.1
+
+
+def test_rows_are_taken_as_they_are_on_request():
+    X, Y = nearly_linear(400)
+    model = OneVsRestLinear(normalise=False, C=0.1, **EXACT).fit(X, Y)
+    peer = LinearSVC(C=0.1, dual=True, tol=1e-6, max_iter=100_000).fit(X, Y[:, [0]].toarray().ravel())
+    np.testing.assert_allclose(weights_of(model)[:, 0], peer.coef_[0], atol=2e-4)
+
+
+def test_a_machine_does_not_depend_on_its_neighbours():
+    X, Y = noisy(n=600, tags=40)
+    alone = sp.csr_matrix(Y.multiply(np.arange(40) == 23))
+    together, single = OneVsRestLinear().fit(X, Y), OneVsRestLinear().fit(X, alone)
+    assert np.array_equal(weights_of(together)[:, 23], weights_of(single)[:, 23])
+    assert together.intercept_[23] == single.intercept_[23]
+
+
+def test_the_seed_sets_the_path_but_not_the_end():
+    X, Y = nearly_linear()
+    first, again = (weights_of(OneVsRestLinear(random_state=1).fit(X, Y)) for _ in range(2))
+    other, ends = OneVsRestLinear(random_state=2), []
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, weights_of(other.fit(X, Y)))
+    for seed in (1, 2):
+        ends.append(weights_of(OneVsRestLinear(random_state=seed, **EXACT).fit(X, Y)))
+    np.testing.assert_allclose(*ends, atol=1e-4)
+
+
+def test_every_tag_visits_documents_in_an_order_of_its_own():
+    X, Y = nearly_linear()
+    first, second = weights_of(OneVsRestLinear().fit(X, Y[:, [1, 1]])).T
+    assert not np.array_equal(first, second)
+    np.testing.assert_allclose(first, second, atol=0.1)
+
+
+def test_pruning_drops_small_weights_and_nothing_else():
+    X, Y = nearly_linear()
+    whole, pruned = OneVsRestLinear(prune=0).fit(X, Y), OneVsRestLinear(prune=0.2).fit(X, Y)
+    wanted = np.where(np.abs(weights_of(whole)) >= np.float32(0.2), weights_of(whole), 0)
+    assert np.array_equal(weights_of(pruned), wanted)
+    assert 0 < pruned.coef_data_.size < whole.coef_data_.size
+    assert np.array_equal(pruned.intercept_, whole.intercept_)
+    assert (pruned.coef_data_.dtype, pruned.coef_indices_.dtype) == (np.float32, np.int32)
+
+
+def test_tags_that_nobody_or_everybody_has_score_a_constant():
+    X, Y = noisy()
+    Y = sp.hstack([Y, np.ones((X.shape[0], 1))], format="csr")
+    proba = OneVsRestLinear().fit(X, Y).predict_proba(X)
+    assert np.unique(proba[:, 19]).tolist() == pytest.approx([4.54e-5], rel=1e-3)
+    assert np.unique(proba[:, 20]).tolist() == pytest.approx([1 - 4.54e-5])
+
+
+def test_counts_are_read_as_presence():
+    X, Y = noisy()
+    assert np.array_equal(weights_of(OneVsRestLinear().fit(X, Y)), weights_of(OneVsRestLinear().fit(X, Y > 0)))
+
+
+def test_too_few_passes_are_reported():
+    with pytest.warns(ConvergenceWarning, match=r"\d+ of 5 tags did not converge within max_iter=1 passes"):
+        assert OneVsRestLinear(max_iter=1, tol=1e-9).fit(*nearly_linear(300)).n_iter_ >= 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        OneVsRestLinear().fit(*nearly_linear(300))
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"C": 0}, "C must be positive, got 0"),
+        ({"C": np.inf}, "got inf"),
+        ({"loss": "log"}, 'loss must be "squared_hinge" or "hinge", got \'log\''),
+        ({"class_weight": {0: 1}}, 'class_weight must be None or "balanced"'),
+        ({"tol": 0.0}, r"tol must be positive, got 0\.0"),
+        ({"max_iter": 0}, "max_iter must be at least 1, got 0"),
+        ({"prune": -1}, "prune must be at least 0, got -1"),
+    ],
+)
+def test_bad_parameters_are_named(params, message):
+    with pytest.raises(ValueError, match=message):
+        OneVsRestLinear(**params).fit(*noisy())
+
+
+@pytest.mark.data
+def test_bibtex_with_default_parameters(shared_data):
+    X, Y, X_test, Y_test = official_split(shared_data / "bibtex")
+    tags, _ = OneVsRestLinear().fit(X, Y).top_k(X_test, 5)
+    assert precision(Y_test, tags, 1) >= 0.61
+    assert precision(Y_test, tags, 3) >= 0.38
+    assert precision(Y_test, tags, 5) >= 0.28

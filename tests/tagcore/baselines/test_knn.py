@@ -1,0 +1,156 @@
+"""Nearest documents against brute force, and the votes against their definition."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from sklearn.metrics.pairwise import cosine_similarity
+
+from tagcore.baselines import KNN, Popular
+from tagcore.baselines.knn.kernel import nearest
+from tests.problems import noisy, problems
+
+FEW = st.sampled_from([0.0, -0.5, 0.25, 0.5, 0.75, 1.0])
+
+
+@settings(max_examples=200, deadline=None)
+@given(sims=hnp.arrays(np.float32, st.integers(0, 400), elements=FEW), k=st.sampled_from([1, 2, 30, 128, 129, 500]))
+def test_nearest_is_a_stable_sort_of_the_positive_ones(sims, k):
+    nearby = np.empty(k, np.int64)
+    found = nearest(sims, nearby)
+    order = np.argsort(-sims, kind="stable")
+    assert nearby[:found].tolist() == order[sims[order] > 0][:k].tolist()
+
+
+def _check_neighbours(model, X, queries):
+    true = cosine_similarity(queries, X)
+    for row, wanted in zip(queries, true, strict=True):
+        documents, sims = model.neighbours(row.indices, row.data)
+        positive = np.sort(wanted[wanted > 1e-6])[::-1][: model.n_neighbors]
+        np.testing.assert_allclose(sims[: positive.size], positive, atol=1e-6)
+        np.testing.assert_allclose(wanted[documents], sims, atol=1e-6)
+        assert (sims[positive.size :] < 1e-6).all()
+        ties = np.flatnonzero(np.diff(sims) == 0)
+        assert (documents[ties] < documents[ties + 1]).all()
+
+
+@pytest.mark.parametrize("k", [1, 5, 128, 129, 300])
+def test_neighbours_equal_brute_force(k):
+    X, Y = noisy(n=500, words=60)
+    queries, _ = noisy(n=60, words=60, seed=1)
+    X = X.multiply(1 + np.arange(60) / 7).tocsr()
+    _check_neighbours(KNN(n_neighbors=k).fit(X, Y), X, queries.tocsr())
+
+
+@settings(max_examples=50, deadline=None)
+@given(problem=problems(), k=st.integers(1, 15))
+def test_neighbours_equal_brute_force_on_odd_matrices(problem, k):
+    X, Y = problem
+    _check_neighbours(KNN(n_neighbors=k).fit(X, Y), X, X)
+
+
+def test_equal_documents_come_in_their_order():
+    X = np.tile([[1.0, 2.0, 0.0], [3.0, 1.0, 1.0]], (100, 1))
+    documents, _ = KNN(n_neighbors=7).fit(X, np.ones((200, 1))).neighbours([0, 1], [1.0, 2.0])
+    assert documents.tolist() == [0, 2, 4, 6, 8, 10, 12]
+
+
+def _by_definition(X, Y, queries, k, power, weighting):
+    shares = Y.toarray() / np.maximum(Y.toarray().sum(axis=1, keepdims=True), 1)
+    given_ = shares if weighting == "share" else (Y.toarray() > 0).astype(float)
+    scores = []
+    for sims in cosine_similarity(queries, X):
+        near = np.argsort(-sims.astype(np.float32), kind="stable")[:k]
+        votes = np.where(sims[near] > 1e-6, sims[near], 0.0) ** power * (sims[near] > 1e-6)
+        popular = (Y.toarray() > 0).mean(axis=0)
+        scores.append(votes @ given_[near] / votes.sum() if votes.sum() else popular)
+    return np.array(scores)
+
+
+@pytest.mark.parametrize("weighting", ["presence", "share"])
+@pytest.mark.parametrize("power", [0, 1, 2.5])
+def test_scores_follow_the_definition(weighting, power):
+    rng = np.random.default_rng(0)
+    X = sp.csr_matrix(rng.random((90, 30)) * (rng.random((90, 30)) < 0.2))  # no ties
+    Y = sp.csr_matrix(rng.poisson(0.4, (90, 12)))
+    queries = sp.csr_matrix(rng.random((25, 30)) * (rng.random((25, 30)) < 0.2))
+    found = KNN(n_neighbors=8, power=power, weighting=weighting).fit(X, Y).predict_proba(queries)
+    np.testing.assert_allclose(found, _by_definition(X, Y, queries, 8, power, weighting), atol=1e-5)
+
+
+def test_scores_do_not_depend_on_the_length_of_a_document():
+    X, Y = noisy()
+    longer = sp.diags(np.linspace(0.5, 40, X.shape[0])) @ X
+    np.testing.assert_allclose(
+        KNN(n_neighbors=1000).fit(longer, Y).predict_proba(3 * X),
+        KNN(n_neighbors=1000).fit(X, Y).predict_proba(X),
+        atol=1e-5,
+    )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_query_is_a_row_of_top_k(dtype):
+    X, Y = noisy()
+    model = KNN(n_neighbors=9).fit(X, Y)
+    queries, _ = noisy(seed=4)
+    tags, scores = model.top_k(queries.astype(dtype), 30)
+    for i, row in enumerate(queries):
+        one = model.query(row.indices, row.data.astype(dtype), 30)
+        assert np.array_equal(one[0], tags[i])
+        assert np.array_equal(one[1], scores[i])
+
+
+@pytest.mark.parametrize(
+    ("words", "values"),
+    [([], []), ([3], [1.0]), ([0], [-1.0]), ([0], [0.0])],
+    ids=["no words", "no word in common", "none alike", "no weight"],
+)
+def test_a_document_like_no_other_gets_popular_tags(words, values):
+    X = np.array([[1.0, 2, 0, 0], [1, 0, 1, 0], [0, 1, 1, 0]])
+    Y = np.array([[0, 0, 1], [0, 1, 1], [0, 1, 1]])
+    model = KNN().fit(X, Y)
+    row = sp.csr_matrix((values, words, [0, len(words)]), shape=(1, 4))
+    (wanted, shares), (tags, scores) = Popular().fit(X, Y).top_k(row, 3), model.top_k(row, 3)
+    assert tags.tolist() == wanted.tolist() == [[2, 1, 0]]
+    assert np.array_equal(scores, shares)
+    assert model.query(words, values, 3)[0].tolist() == [2, 1, 0]
+    assert model.neighbours(words, values)[0].size == 0
+
+
+def test_votes_that_vanish_fall_back_too():
+    model = KNN(power=1e9).fit([[1.0, 0.5], [0.5, 1.0]], [[0, 1], [0, 1]])
+    assert model.query([0], [1.0], 1)[1] == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("words", "values", "message"),
+    [
+        ([0, 40], [1.0, 2.0], r"word 40 with value 2\.0 at position 1: expected a word from 0 to 39"),
+        ([-1], [1.0], "word -1 with"),
+        ([2], [np.nan], "word 2 with value nan at position 0"),
+        ([2, 3], [1.0], r"got \(2,\) and \(1,\)"),
+        ([[2]], [[1.0]], "two arrays of one length"),
+    ],
+)
+def test_bad_queries_are_named(words, values, message):
+    model = KNN().fit(*noisy())
+    for ask in (model.query, model.neighbours):
+        with pytest.raises(ValueError, match=message):
+            ask(words, values)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"n_neighbors": 0}, "n_neighbors must be an integer of at least 1, got 0"),
+        ({"n_neighbors": 2.5}, r"got 2\.5"),
+        ({"power": -1}, "power must be at least 0, got -1"),
+        ({"power": np.nan}, "got nan"),
+        ({"weighting": "counts"}, 'weighting must be "presence" or "share", got \'counts\''),
+    ],
+)
+def test_bad_parameters_are_named(params, message):
+    with pytest.raises(ValueError, match=message):
+        KNN(**params).fit(*noisy())

@@ -1,0 +1,153 @@
+"""Rows are the same bits from memory and from row groups, and a damaged group is named."""
+
+import gc
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tagcore.corpus import Corpus
+from tagcore.features.build import load_rows, make_features
+from tagcore.features.rows import InMemory, Stored, load_recipe, loaded_once, shards_of
+from tagcore.features.split import Split
+from tagcore.store.datasets import Dataset, StoreError
+from tagcore.synthetic import demo_corpus
+from tagcore.text import Vectoriser
+
+
+def features(folder: Path, rows_per_group: int = 32) -> Path:
+    """A features data set of some 200 training rows in about ten row groups."""
+    source = demo_corpus(300)
+    (block,) = source.blocks(rows=300)
+    Corpus(block.documents, block.taggings, list(source.tags)).save(folder / "corpus", rows_per_group=rows_per_group)
+    corpus = Dataset.open(folder / "corpus", "corpus")
+    make_features(corpus, folder / "features", Vectoriser(min_df=2), Split(test=0.3))
+    return folder / "features"
+
+
+def matrices(folder: Path) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+    return load_rows(Dataset.open(folder, "features"), "train")
+
+
+def stored_features(folder: Path) -> Stored:
+    return Stored.open(features(folder), "train")
+
+
+def damage(folder: Path, group: int) -> None:
+    """Zeros in the middle of the words of one row group; the size of the file stays."""
+    file = folder / "train.parquet"
+    column = pq.ParquetFile(file).metadata.row_group(group).column(1)
+    content = bytearray(file.read_bytes())
+    start = column.dictionary_page_offset or column.data_page_offset
+    content[start : start + column.total_compressed_size] = bytes(column.total_compressed_size)
+    file.write_bytes(content)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return features(tmp_path_factory.mktemp("rows"))
+
+
+@pytest.fixture(scope="module")
+def both(folder):
+    return InMemory(*matrices(folder)), Stored.open(folder, "train")
+
+
+def same(one: sp.csr_matrix, other: sp.csr_matrix) -> bool:
+    arrays = ((getattr(m, name) for name in ("data", "indices", "indptr")) for m in (one, other))
+    return one.shape == other.shape and all(
+        a.dtype == b.dtype and a.tobytes() == b.tobytes() for a, b in zip(*arrays, strict=True)
+    )
+
+
+@given(data=st.data())
+def test_any_part_is_the_same_bits_from_memory_and_from_row_groups(both, data):
+    held, stored = both
+    assert (held.n_rows, held.n_features, held.n_labels) == (stored.n_rows, stored.n_features, stored.n_labels)
+    start = data.draw(st.integers(0, held.n_rows))
+    part = slice(start, data.draw(st.integers(start, held.n_rows)))
+    for rows in both:
+        X, Y = load_recipe(rows.recipe(part))
+        assert same(X, held.X[part])
+        assert same(Y, held.Y[part])
+        assert same(rows.labels(part), held.Y[part])
+
+
+def test_only_the_row_groups_that_a_part_overlaps_are_read(folder, tmp_path):
+    """so a damaged one is met only by those who need it, and is named to them."""
+    copy = features(tmp_path)
+    rows = Stored.open(copy, "train")
+    damage(copy, 3)
+    rows.load(slice(0, rows.edges[3]))
+    rows.load(slice(rows.edges[4], rows.n_rows))
+    for part in (slice(rows.edges[3], rows.edges[4]), slice(rows.edges[4] - 1, rows.n_rows)):
+        with pytest.raises(StoreError, match=r"train\.parquet: row group 3 is damaged"):
+            rows.load(part)
+
+
+def test_a_file_that_is_gone_cut_or_another_is_named(folder, tmp_path):
+    copy = features(tmp_path)
+    rows = Stored.open(copy, "train")
+    content = rows.storage.read(rows.file)
+    everything = slice(0, rows.n_rows)
+    rows.storage.write(rows.file, content[:-100])
+    with pytest.raises(StoreError, match=r"train\.parquet: not a parquet file"):
+        rows.load(everything)
+    rows.storage.write(rows.file, rows.storage.read("test.parquet"))
+    with pytest.raises(StoreError, match=r"train\.parquet: row groups of .* rows, expected"):
+        rows.load(everything)
+    rows.storage.remove(rows.file)
+    with pytest.raises(StoreError, match=r"train\.parquet: is missing"):
+        rows.load(everything)
+    with pytest.raises(StoreError, match=r"train\.parquet: the manifest lists this file"):
+        Stored.open(copy, "train")
+
+
+@pytest.mark.parametrize("part", [slice(-1, 3), slice(5, 4), slice(0, 10_000), slice(0, 4, 2)])
+def test_a_part_that_is_no_run_of_rows_is_refused(both, part):
+    for rows in both:
+        with pytest.raises(ValueError, match="expected a run of rows within"):
+            rows.load(part)
+
+
+def test_rows_in_memory_must_fit_together():
+    with pytest.raises(ValueError, match="X has 2 rows, Y has 3"):
+        InMemory(sp.csr_matrix((2, 4)), sp.csr_matrix((3, 4)))
+
+
+def test_shards_hold_the_rows_in_order(both):
+    held, _ = both
+    for rows in both:
+        found = shards_of(rows, 4, tuple).collect(lambda shard, state: (shard.first, *shard.data))
+        assert same(sp.vstack([X for _, X, _ in found], format="csr"), held.X)
+        assert [first for first, *_ in found] == np.cumsum([0, *(X.shape[0] for _, X, _ in found[:-1])]).tolist()
+
+
+def doubled(XY):
+    return InMemory(2 * XY[0], XY[1])
+
+
+def test_rows_that_several_ask_for_are_loaded_once_while_someone_holds_them(both, monkeypatch):
+    held, stored = both
+    part = slice(3, 50)
+    first = loaded_once(stored.recipe(part), doubled)
+    assert same(first.X, 2 * held.X[part])
+    assert loaded_once(stored.recipe(part), doubled) is first
+    other = loaded_once(stored.recipe(slice(3, 51)), doubled)
+    assert other.n_rows == 48
+    del first
+    gc.collect()
+    monkeypatch.setattr(Stored, "load", lambda *_: pytest.fail("read again"))
+    assert loaded_once(stored.recipe(slice(3, 51)), doubled) is other
+    with pytest.raises(pytest.fail.Exception, match="read again"):
+        loaded_once(stored.recipe(part), doubled)
+
+
+def test_rows_that_a_recipe_holds_are_prepared_each_time(both):
+    held, _ = both
+    part = slice(0, 5)
+    assert same(loaded_once(held.recipe(part), doubled).X, 2 * held.X[part])

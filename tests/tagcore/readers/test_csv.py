@@ -1,0 +1,152 @@
+"""Tables: quoting, columns, tags in one cell, and what is said about rows that cannot be read."""
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tagcore.readers import BadRow, ReadError
+from tests.tagcore.readers.helpers import gzipped, read, zipped
+
+TABLE = '"id","title","content","tags"\n"7","A","one\n""two"", three","red green"\n8,B,four,\n'
+
+
+def table(path: Path, text: str | bytes) -> Path:
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+def test_quotes_line_ends_and_usual_names(tmp_path: Path) -> None:
+    got = read(table(tmp_path / "a.csv", TABLE))
+    assert got.ids == ["7", "8"]
+    assert [d["text"] for d in got.documents] == ['one\n"two", three', "four"]
+    assert [d["title"] for d in got.documents] == ["A", "B"]
+    assert got.tags == [["red", "green"], []]
+
+
+def test_the_same_in_gzip_and_zip_and_with_windows_line_ends(tmp_path: Path) -> None:
+    expected = read(table(tmp_path / "a.csv", TABLE)).documents
+    assert read(gzipped(tmp_path / "a.csv.gz", TABLE.encode())).documents == expected
+    assert read(zipped(tmp_path / "a.zip", a__csv=TABLE.encode())).documents == expected
+    windows = b"\xef\xbb\xbf" + TABLE.replace("\n", "\r\n").encode()
+    assert [d["id"] for d in read(table(tmp_path / "b.csv", windows)).documents] == ["7", "8"]
+
+
+def test_tabs_and_other_delimiters(tmp_path: Path) -> None:
+    assert read(table(tmp_path / "a.tsv", "text\ttags\na, b\tx y\n")).documents[0]["text"] == "a, b"
+    assert read(table(tmp_path / "a.csv", "text;tags\na, b;x\n"), delimiter=";").tags == [["x"]]
+
+
+@pytest.mark.parametrize(
+    ("cells", "tags"),
+    [
+        (["a b", "c"], [["a", "b"], ["c"]]),
+        (["a|b c|", "d"], [["a", "b c"], ["d"]]),
+        (["a; b", "a,c"], [["a", "b"], ["a,c"]]),
+        (['"a, b"', "c d"], [["a", "b"], ["c d"]]),
+    ],
+)
+def test_what_separates_tags_is_found_out(tmp_path: Path, cells: list[str], tags: list[list[str]]) -> None:
+    path = table(
+        tmp_path / "a.csv",
+        "tags,text\n" + "".join(f"{c},x\n" if "," not in c else f'"{c.strip(chr(34))}",x\n' for c in cells),
+    )
+    assert read(path).tags == tags
+
+
+def test_what_separates_tags_can_be_said(tmp_path: Path) -> None:
+    path = table(tmp_path / "a.csv", "tags,text\na|b c,x\n")
+    assert read(path, tag_separator=" ").tags == [["a|b", "c"]]
+
+
+def test_columns_by_other_names_and_in_any_case(tmp_path: Path) -> None:
+    path = table(tmp_path / "a.csv", "Id,Body,Label Names,Ignored\n5,words,x y,z\n")
+    got = read(path, tags="Label Names")
+    assert (got.ids, got.documents[0]["text"], got.tags) == (["5"], "words", [["x", "y"]])
+
+
+@pytest.mark.parametrize(
+    ("header", "options", "message"),
+    [
+        ("a,b", {}, "line 1: no text, content, body, title; there are 'a', 'b'"),
+        ("text,labels", {}, "no tags; there are 'labels', 'text'"),
+        ("text,tags", {"text": "body"}, "no 'body', which was named as text"),
+        ("text,tags,text", {}, "two columns are called 'text'"),
+        ('text,"tags', {}, "expected a header"),
+    ],
+)
+def test_columns_that_are_not_there(tmp_path: Path, header: str, options: dict, message: str) -> None:
+    with pytest.raises(ReadError, match=message) as caught:
+        read(table(tmp_path / "a.csv", f"{header}\n1,2\n"), **options)
+    assert str(tmp_path / "a.csv") in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (b"1,2,3", "found 3, expected 2 fields as in the header"),
+        (b"alone", "found 1, expected 2 fields"),
+        (b'"text"after,x', "quotes as in RFC 4180"),
+        (b"caf\xe9,x", "UTF-8"),
+        (b'"two\nlines \xff",x', "UTF-8"),
+    ],
+)
+def test_bad_rows_are_named(tmp_path: Path, row: bytes, expected: str) -> None:
+    path = table(tmp_path / "a.csv", b'text,tags\n"two\nlines",good\n' + row + b"\nlast,fine\n")
+    with pytest.raises(BadRow, match=expected) as caught:
+        read(path)
+    assert (caught.value.file, caught.value.line) == (str(path), 4)
+    got = read(path, skip_bad_rows=tmp_path / "rejected")
+    assert [d["text"] for d in got.documents] == ["two\nlines", "last"]
+    assert (got.source.rejected, list(got.source.tags)) == (1, ["good", "fine"])
+
+
+def test_a_quote_that_never_ends(tmp_path: Path) -> None:
+    path = table(tmp_path / "a.csv", 'text,tags\nfine,x\n"open,y\n' + "more,z\n" * 50)
+    with pytest.raises(BadRow, match=r"line 3: .*unexpected end of data"):
+        read(path)
+    with pytest.raises(BadRow, match=r"line 3: .*at most 100 bytes"):
+        read(path, row_bytes=100)
+
+
+def test_other_fields(tmp_path: Path) -> None:
+    path = table(tmp_path / "a.csv", "text,tags,split,fetched_at\nx,a,train,2024-01-01\ny,b,,\n")
+    first, second = read(path).documents
+    assert (first["split"], first["fetched_at"].year) == ("train", 2024)
+    assert (second["split"], second["fetched_at"]) == (None, None)
+    with pytest.raises(BadRow, match="line 2: found 'soon', expected a time"):
+        read(table(tmp_path / "b.csv", "text,tags,fetched_at\nx,a,soon\n"))
+
+
+def test_duplicate_ids_name_both_lines(tmp_path: Path) -> None:
+    with pytest.raises(BadRow, match=r"line 4: found '1', expected an id of its own; line 2 of"):
+        read(table(tmp_path / "a.csv", "id,text,tags\n1,x,a\n2,y,b\n1,z,c\n"))
+
+
+def test_a_field_longer_than_the_csv_module_allows_by_default(tmp_path: Path) -> None:
+    text = "word " * 60_000
+    assert read(table(tmp_path / "a.csv", f'text,tags\n"{text}",a\n')).documents[0]["text"] == text
+
+
+@pytest.mark.parametrize("options", [{"delimiter": ",,"}, {"delimiter": '"'}, {"tag_separator": ""}, {"row_bytes": 0}])
+def test_options_that_make_no_sense(tmp_path: Path, options: dict) -> None:
+    with pytest.raises(ValueError, match=next(iter(options))):
+        read(table(tmp_path / "a.csv", TABLE), **options)
+
+
+cells = st.text(st.characters(codec="utf-8", exclude_characters="\r")).filter(lambda s: s == s.strip("\x00"))
+
+
+@settings(deadline=None)
+@given(rows=st.lists(st.tuples(cells, st.lists(st.from_regex(r"[a-z]{1,3}", fullmatch=True))), min_size=1, max_size=6))
+def test_whatever_the_csv_module_writes_is_read(tmp_path_factory, rows: list[tuple[str, list[str]]]) -> None:
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(["text", "tags"])
+    writer.writerows((text, " ".join(tags)) for text, tags in rows)
+    got = read(table(tmp_path_factory.mktemp("written") / "a.csv", out.getvalue()), html=False)
+    assert [d["text"] or "" for d in got.documents] == [text for text, _ in rows]
+    assert got.tags == [list(dict.fromkeys(tags)) for _, tags in rows]

@@ -1,0 +1,172 @@
+"""Taggers: raw text in, tags out, the same after a trip to the disk; and how champions are compared."""
+
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from tagcore import load_model
+from tagcore.baselines import KNN, OneVsRestLinear, Popular
+from tagcore.corpus import Corpus, documents_table, taggings_table
+from tagcore.features.build import VECTORISER, load_rows, make_features
+from tagcore.features.rows import InMemory
+from tagcore.features.split import Split
+from tagcore.fitting import fit_calibrated, make_model
+from tagcore.metrics import evaluate
+from tagcore.metrics.held_out import held_out_values
+from tagcore.store.datasets import Dataset, StoreError
+from tagcore.synthetic import demo_corpus
+from tagcore.tagger import Tagger
+from tagcore.text import Vectoriser
+
+TEXTS = ["red apple pie", "green pear tart", "apple and pear", "fast red car", "blue car wheel", "car engine"] * 6
+TAGS = [["fruit"], ["fruit"], ["fruit"], ["cars"], ["cars"], ["cars", "repair"]] * 6
+
+
+@pytest.fixture(scope="module")
+def tagger() -> Tagger:
+    corpus = Corpus.from_texts(TEXTS, TAGS)
+    vectoriser = Vectoriser()
+    X = vectoriser.fit_transform(TEXTS)
+    model = KNN(n_neighbors=5)
+    calibrator = fit_calibrated(model, InMemory(X, corpus.tags), "isotonic")
+    return Tagger(vectoriser, model, corpus.tag_names, calibrator)
+
+
+def test_raw_text_gets_the_obvious_tags(tagger):
+    fruit, cars = tagger.suggest(["<p>a <b>pear</b> pie</p>", "the engine of a car"], k=2)
+    assert fruit[0].tag == "fruit"
+    assert cars[0].tag == "cars"
+    assert all(0 <= s.score <= 1 for s in fruit + cars)
+    assert tagger.known_words("pear zeppelin") == 1
+
+
+def test_a_stored_tagger_gives_the_same_bits(tagger, tmp_path):
+    tagger.save(tmp_path / "m")
+    loaded = load_model(tmp_path / "m")
+    assert loaded.suggest(TEXTS, k=3) == tagger.suggest(TEXTS, k=3)
+    assert {p.suffix for p in (tmp_path / "m").rglob("*") if p.is_file()} <= {".json", ".safetensors", ".parquet"}
+
+
+def test_a_tagger_without_calibrator_gives_the_models_own_probabilities(tagger, tmp_path):
+    plain = Tagger(tagger.vectoriser, tagger.model, tagger.tag_names)
+    plain.save(tmp_path / "m")
+    X = tagger.vectoriser.transform(["red car"])
+    expected = tagger.model.predict_proba(X).max()
+    assert load_model(tmp_path / "m").suggest(["red car"], k=1)[0][0].score == expected
+
+
+def test_thresholds_decide_how_many_tags_a_text_gets(tagger, tmp_path):
+    X = tagger.vectoriser.transform(TEXTS)
+    ((_, scores),) = tagger.model.score_blocks(X)
+    limits = np.array([np.inf, 0.0, -np.inf])
+    labelling = Tagger(tagger.vectoriser, tagger.model, tagger.tag_names, tagger.calibrator, limits)
+    labelling.save(tmp_path / "m")
+    found = load_model(tmp_path / "m").label(TEXTS)
+    for row, suggestions in enumerate(found):
+        assert {s.tag for s in suggestions} == {tagger.tag_names[t] for t in np.flatnonzero(scores[row] > limits)}
+        assert [s.score for s in suggestions] == sorted((s.score for s in suggestions), reverse=True)
+    assert any(len(suggestions) == 2 for suggestions in found)
+    halves = tagger.label(TEXTS)
+    probabilities = tagger.proba(scores)
+    assert [len(suggestions) for suggestions in halves] == (probabilities > 0.5).sum(axis=1).tolist()
+    assert {s.score > 0.5 for suggestions in halves for s in suggestions} == {True}
+    assert tagger.label(["zzz qqq"])[0] == [s for s in tagger.suggest(["zzz qqq"], 3)[0] if s.score > 0.5]
+
+
+@pytest.mark.parametrize("limits", [np.zeros(2), np.array([0.0, np.nan, 0.0]), np.zeros((3, 1)), np.zeros(3, int)])
+def test_thresholds_must_be_one_number_per_tag(tagger, limits):
+    with pytest.raises(ValueError, match="thresholds must be 3 numbers"):
+        Tagger(tagger.vectoriser, tagger.model, tagger.tag_names, thresholds=limits)
+
+
+@pytest.mark.parametrize("damage", ["cut", "missing", "class", "calibrator", "folder"])
+def test_a_damaged_tagger_is_refused(tagger, tmp_path, damage):
+    folder = tmp_path / "m"
+    tagger.save(folder)
+    state, head = folder / "model" / "state.safetensors", folder / "model" / "model.json"
+    if damage == "cut":
+        state.write_bytes(state.read_bytes()[:-10])
+    elif damage == "missing":
+        state.unlink()
+    elif damage == "class":
+        head.write_text(head.read_text().replace("KNN", "os.system"))
+    elif damage == "calibrator":
+        (folder / "tagger.json").write_text(json.dumps({"calibrator": "evil"}))
+    else:
+        folder = tmp_path / "none"
+    with pytest.raises(StoreError, match=str(folder)):
+        load_model(folder)
+
+
+def test_parts_that_do_not_fit_together_are_refused(tagger):
+    with pytest.raises(ValueError, match="4 tag names"):
+        Tagger(tagger.vectoriser, tagger.model, [*tagger.tag_names, "more"])
+    with pytest.raises(ValueError, match="vectoriser knows"):
+        Tagger(Vectoriser().fit(["other words"]), tagger.model, tagger.tag_names)
+
+
+def test_models_are_made_by_name_and_mistakes_are_listed():
+    model = make_model("OneVsRestLinear", {"C": 0.5}, seed=3)
+    assert (model.C, model.random_state) == (0.5, 3)
+    with pytest.raises(ValueError, match="no model 'SVM'; there are"):
+        make_model("SVM", {}, 0)
+    with pytest.raises(ValueError, match="KNN has no parameter 'k'; it has"):
+        make_model("KNN", {"k": 3}, 0)
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("contest")
+    source = demo_corpus(500)
+    (block,) = source.blocks(rows=500)
+    Corpus(block.documents, block.taggings, list(source.tags)).save(folder / "corpus", rows_per_group=128)
+    corpus, split = Dataset.open(folder / "corpus", "corpus"), Split(test=0.4)
+    make_features(corpus, folder / "features", Vectoriser(), split, parameters={"split": vars(split)})
+    return corpus, Dataset.open(folder / "features", "features")
+
+
+@pytest.mark.parametrize("measure", ["P@1", "nDCG@5", "R@10", "acc@3"])
+@pytest.mark.parametrize("model", [Popular(), KNN(n_neighbors=7), OneVsRestLinear()])
+def test_a_contest_measures_what_the_evaluation_measures(stored, model, measure):
+    corpus, features = stored
+    model.fit(*load_rows(features, "train"))
+    tagger = Tagger(Vectoriser.load(features.folder / VECTORISER), model, features.names("tags"))
+    expected = evaluate(tagger, *load_rows(features, "test")).per_document[measure].to_numpy()
+    np.testing.assert_array_equal(held_out_values(tagger, corpus, features, measure), expected)
+
+
+def test_a_champion_with_other_words_and_tags_is_matched_by_name(stored):
+    corpus, features = stored
+    names = features.names("tags")
+    X, Y = load_rows(features, "train")
+    order = np.random.default_rng(0).permutation(len(names))
+    extra = sp.csr_matrix(([1.0], ([0], [0])), shape=(X.shape[0], 1))
+    vectoriser = Vectoriser.load(features.folder / VECTORISER)
+    model = KNN().fit(X, sp.hstack([extra, Y[:, order]], format="csr"))
+    shuffled = Tagger(vectoriser, model, ["a tag of last year", *(names[i] for i in order)])
+    plain = Tagger(vectoriser, KNN().fit(X, Y), names)
+    ours, theirs = (held_out_values(t, corpus, features, "R@10") for t in (shuffled, plain))
+    assert abs(ours.mean() - theirs.mean()) < 0.02
+
+
+def test_counted_words_are_matched_by_name_too(tmp_path):
+    rng = np.random.default_rng(5)
+    bags = sp.random(80, 12, 0.4, format="csr", dtype=np.float32, rng=rng)
+    tags = taggings_table(np.arange(80), rng.integers(0, 4, 80))
+    documents = documents_table(id=[str(i) for i in range(80)])
+    words = [f"word{i}" for i in range(12)]
+    Corpus(documents, tags, list("abcd"), bags, words).save(tmp_path / "corpus", rows_per_group=30)
+    corpus, split = Dataset.open(tmp_path / "corpus", "corpus"), Split(test=0.5)
+    make_features(corpus, tmp_path / "f", Vectoriser(max_features=9), split, parameters={"split": vars(split)})
+    features = Dataset.open(tmp_path / "f", "features")
+    model = KNN(n_neighbors=3).fit(*load_rows(features, "train"))
+    tagger = Tagger(Vectoriser.load(features.folder / VECTORISER), model, features.names("tags"))
+    expected = evaluate(tagger, *load_rows(features, "test")).per_document["P@1"].to_numpy()
+    np.testing.assert_array_equal(held_out_values(tagger, corpus, features, "P@1"), expected)
+
+
+def test_only_measures_of_single_documents_decide(stored, tagger):
+    with pytest.raises(ValueError, match="not by 'AUC'"):
+        held_out_values(tagger, *stored, "AUC")

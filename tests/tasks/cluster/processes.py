@@ -1,0 +1,63 @@
+"""A real scheduler and real workers, each a process of its own on loopback, ended by their ids."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from distributed import Client
+from distributed.security import Security
+
+from tasks.cluster.backend import Tls
+
+REPO = Path(__file__).parents[3]
+
+
+class DaskProcesses:
+    """Workers come and go one by one. With `tls` they speak to none that cannot show a certificate."""
+
+    def __init__(self, folder: Path, *, tls: Tls | None = None, **env: str) -> None:
+        self.folder = folder
+        self.tls = [] if tls is None else ["--tls-ca-file", tls.ca, "--tls-cert", tls.cert, "--tls-key", tls.key]
+        self.env = os.environ | {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"} | env
+        self.file = folder / "scheduler.json"
+        self.workers: list[subprocess.Popen] = []
+        options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(self.file)]
+        self.scheduler = self._start("scheduler", *options, *(["--protocol", "tls"] if tls else []))
+        security = tls and Security(tls_ca_file=str(tls.ca), tls_client_cert=str(tls.cert), tls_client_key=str(tls.key))
+        self.client = Client(scheduler_file=str(self.file), timeout=60, set_as_default=False, security=security)
+        self.address = self.client.scheduler_info(n_workers=0)["address"]
+
+    def grow(self, count: int) -> None:
+        """Until there are so many workers."""
+        while len(self.workers) < count:
+            options = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--memory-limit", "1GiB"]
+            self.workers.append(self._start("worker", self.address, *options))
+        self.client.wait_for_workers(count, timeout=60)
+
+    def kill_worker(self) -> int:
+        """Ends the oldest at once; how many values it held."""
+        oldest = self.workers.pop(0)
+        (address,) = (a for a, pid in self.client.run(os.getpid).items() if pid == oldest.pid)
+        held = len(self.client.has_what([address])[address])
+        self._end(oldest)
+        return held
+
+    def kill_scheduler(self) -> None:
+        self._end(self.scheduler)
+
+    def close(self) -> None:
+        self.client.close(timeout=1)
+        for process in (*self.workers, self.scheduler):
+            self._end(process)
+
+    def _start(self, what: str, *options: str) -> subprocess.Popen:
+        log = open(self.folder / f"{what}-{time.monotonic_ns()}.log", "wb")  # noqa: SIM115  the process holds it
+        command = [sys.executable, "-m", f"distributed.cli.dask_{what}", *options, *map(str, self.tls)]
+        return subprocess.Popen(command, cwd=REPO, env=self.env, stdout=log, stderr=log)
+
+    @staticmethod
+    def _end(process: subprocess.Popen) -> None:
+        process.kill()
+        process.wait(timeout=30)

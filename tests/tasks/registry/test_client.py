@@ -1,0 +1,80 @@
+"""The registry under trouble: made once and whole, and its failures are never taken for an empty registry."""
+
+import multiprocessing
+
+import pytest
+from mlflow.exceptions import MlflowException
+
+from tasks import promotion
+from tasks.registry.client import CHAMPION, Registry, RegistryBusy, RegistryError, by_alias, champions, reach
+
+
+def registry_at(folder):
+    return Registry(f"sqlite:///{folder / 'mlflow.db'}", folder / "artifacts")
+
+
+def first_use(folder, barrier):
+    barrier.wait()
+    reach(registry_at(folder))
+
+
+def test_several_first_runs_make_one_database(tmp_path):
+    context = multiprocessing.get_context("fork")
+    barrier = context.Barrier(3)
+    processes = [context.Process(target=first_use, args=(tmp_path, barrier)) for _ in range(3)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(60)
+    assert [process.exitcode for process in processes] == [0, 0, 0]
+    assert champions(registry_at(tmp_path)) == []
+
+
+def test_a_database_that_is_none_is_one_clear_error(tmp_path):
+    (tmp_path / "mlflow.db").write_text("this is not a database, whatever its name says")
+    with pytest.raises(RegistryError, match=r"file is not a database$"):
+        reach(registry_at(tmp_path))
+    assert (tmp_path / "mlflow.db").read_text().startswith("this is")
+
+
+def test_no_champion_and_a_registry_that_fails_are_told_apart(tmp_path):
+    with registry_at(tmp_path).open() as client:
+        client.create_registered_model("m")
+        client.create_model_version("m", str(tmp_path))
+        assert by_alias(client, "m", CHAMPION) is None
+        client.set_registered_model_alias("m", CHAMPION, "1")
+        assert by_alias(client, "m", CHAMPION).version == 1
+
+    class Failing:
+        def __getattr__(self, name):
+            raise MlflowException("database is locked", error_code=10)
+
+    with pytest.raises(MlflowException):
+        by_alias(Failing(), "m", CHAMPION)
+
+
+def test_a_registry_that_is_busy_is_tried_again(tmp_path):
+    from mlflow.protos.databricks_pb2 import TEMPORARILY_UNAVAILABLE
+
+    with pytest.raises(RegistryBusy) as raised, registry_at(tmp_path).open():
+        raise MlflowException("database is locked\n[SQL: SELECT 1]", error_code=TEMPORARILY_UNAVAILABLE)
+    assert str(raised.value).endswith("database is locked")
+    assert isinstance(raised.value, OSError)  # what tasks.cache.transient retries
+    with pytest.raises(RegistryError) as raised, registry_at(tmp_path).open():
+        raise MlflowException("no such model")
+    assert not isinstance(raised.value, OSError)
+
+
+def test_a_champion_that_another_run_moved_meanwhile_stays(tmp_path, monkeypatch):
+    registry = registry_at(tmp_path)
+    with registry.open() as client:
+        client.create_registered_model("m")
+        for _ in range(2):
+            client.create_model_version("m", str(tmp_path))
+        client.set_registered_model_alias("m", CHAMPION, "1")
+    answers = iter([lambda *args: None])  # the first look is from before the other run
+    monkeypatch.setattr(promotion, "by_alias", lambda *args: next(answers, by_alias)(*args))
+    with pytest.raises(RegistryBusy, match="another run has moved champion"):
+        promotion.promote.fn("m", "2", tmp_path, tmp_path, tmp_path, "P@1", 0.95, 0.0, registry)
+    with registry.open() as client:
+        assert by_alias(client, "m", CHAMPION).version == 1

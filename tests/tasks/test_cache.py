@@ -1,0 +1,46 @@
+"""Steps without a server: what decides a result is in its key, and no run spoils another's."""
+
+import pytest
+
+from tagcore.store.datasets import Dataset, writing
+from tasks import cache as steps
+from tasks.cache import Plan, produce
+from tasks.ingest import ingest
+
+
+def read(store, source, **options):
+    data = {"source": str(source), "documents": 0, "options": options, "skip_bad_rows": False}
+    return ingest.fn(data, store).result()
+
+
+def test_reader_options_decide_what_is_read(tmp_path):
+    source = tmp_path / "mixed"
+    source.mkdir()
+    (source / "a.jsonl").write_text('{"id": "a", "text": "x", "tags": ["t"]}\n')
+    (source / "b.csv").write_text("id,text,tags,other\nb,y,t,u\nc,z,t,u\n")
+    with pytest.raises(ValueError, match="several formats"):
+        read(tmp_path / "store", source)
+    found = [
+        read(tmp_path / "store", source, **options)
+        for options in ({"format": "jsonl"}, {"format": "csv"}, {"format": "csv", "tags": "other"})
+    ]
+    assert [Dataset.open(f, "corpus").counts["documents"] for f in found] == [1, 2, 2]
+    assert [Dataset.open(f, "corpus").names("tags") for f in found] == [["t"], ["t"], ["u"]]
+    assert read(tmp_path / "store", source, format="csv") == found[1]
+
+
+def test_what_another_run_finishes_meanwhile_is_not_taken_for_damaged(tmp_path, monkeypatch):
+    plan = Plan(tmp_path, "corpus", {}, {})
+
+    def make(folder, step):
+        with writing(folder, "corpus", **plan.manifest):
+            pass
+
+    def stands_too_late(*args):
+        monkeypatch.undo()
+        make(plan.folder, None)
+        return False
+
+    monkeypatch.setattr(steps, "stands", stands_too_late)
+    produce(plan, "read", make)
+    assert [p.name for p in tmp_path.iterdir()] == [plan.folder.name]

@@ -1,0 +1,193 @@
+"""Recipes: what is written in them is what is done, and mistakes are named."""
+
+import pytest
+
+from flows.grid import curve_setting, lines_of_models
+from infra.cli.values import parse_pairs
+from tagcore import metrics
+from tagcore.fitting import make_model
+from tasks import recipe
+from tasks.naming import data_name, registered_name
+from tasks.recipe import RecipeError, load_recipe, presets
+
+
+@pytest.mark.parametrize("name", presets())
+def test_every_preset_loads_and_names_itself(name):
+    loaded = load_recipe(name)
+    assert loaded.name == name
+    assert loaded.about
+    assert list(loaded.expand())
+    for model in loaded.all_models():
+        make_model(model.model, model.params, seed=0)
+        if (of := model.threshold_model) is not None:
+            make_model(of["model"], of["params"], seed=0)
+
+
+def test_models_and_settings_expand_to_a_grid(tmp_path):
+    path = tmp_path / "g.toml"
+    path.write_text("""
+[grid]
+"features.stem" = ["english", "german"]
+"split.seed" = [0, 1, 2]
+[[models]]
+model = "KNN"
+params = { power = 2.0 }
+grid = { n_neighbors = [1, 2] }
+""")
+    variants = list(load_recipe(str(path)).expand())
+    assert [(v.features.stem, v.split.seed) for v in variants] == [
+        (stem, seed) for stem in ("english", "german") for seed in (0, 1, 2)
+    ]
+    assert [m.params for m in variants[0].all_models()] == [{"power": 2.0, "n_neighbors": k} for k in (1, 2)]
+    assert variants[0].grid == {}
+
+
+def test_a_test_side_is_a_share_or_a_number_of_documents():
+    for given in (0.25, 1935, 1):
+        found = load_recipe("nightly", {"split.test": given}).split.test
+        assert (found, type(found)) == (given, type(given))
+
+
+def test_models_differ_by_their_thresholds():
+    shared = {"model": "PassiveAggressive", "params": {"C": 0.3}}
+    models = [shared, {**shared, "thresholds": "cross-validated"}, {**shared, "thresholds": "OneVsRestLinear"}]
+    plain, own, others = load_recipe("nightly", {"models": models}).all_models()
+    assert plain.label == "PassiveAggressive C=0.3"
+    assert own.label == "PassiveAggressive C=0.3 thresholds=cross-validated"
+    assert plain.threshold_model is None
+    assert own.threshold_model == {"model": "PassiveAggressive", "params": {"C": 0.3}}
+    assert others.threshold_model == {"model": "OneVsRestLinear", "params": {}}
+
+
+def test_recipes_know_the_rules_that_evaluations_know():
+    assert recipe.RULES == metrics.RULES
+    assert recipe.Tuning(measure="macro-F1 (class-mass)").rule == "class-mass"
+    assert recipe.Tuning(measure="AUC (row)").rule is None
+
+
+def varying(grid=None, parameters=None):
+    models = [{"model": "KNN"}, {"model": "Ridge", "params": {"tol": 0.1}, "grid": parameters or {}}]
+    return load_recipe("nightly", {"grid": grid or {}, "models": models})
+
+
+@pytest.mark.parametrize(
+    ("given", "setting"),
+    [
+        (varying({"split.train_documents": [10, 20]}), "split.train_documents"),
+        (varying({"split.train_documents": [10, 20], "features.stem": ["english", "german"]}), "split.train_documents"),
+        (varying(parameters={"alpha": [0.5, 1.0]}), "alpha"),
+        (varying({"split.train_documents": [10]}), None),
+        (varying({"split.seed": [0, 1]}), None),
+        (varying({"features.binary": [False, True]}), None),
+        (varying({"features.min_df": [1, 2]}, {"alpha": [0.5, 1.0]}), None),
+        (varying(), None),
+    ],
+)
+def test_curves_are_drawn_against_the_one_number_that_varies(given, setting):
+    assert curve_setting(given) == setting
+
+
+def test_points_of_curves_are_lines_of_models():
+    settings = {"features.min_df": [1, 2], "features.stem": ["english", "german"]}
+    found = {}
+    for variant in (given := varying(settings)).expand():
+        found |= lines_of_models(given, variant)
+    assert len(found) == 8
+    assert found["KNN min_df=2 stem=german"] == ("KNN stem=german", 2.0)
+    (variant,) = (given := varying({"split.test": [0.5]})).expand()
+    assert lines_of_models(given, variant) == {}
+    (variant,) = (given := varying(parameters={"alpha": [0.5, 1.0]})).expand()
+    assert lines_of_models(given, variant) == {
+        "Ridge alpha=0.5 tol=0.1": ("Ridge tol=0.1", 0.5),
+        "Ridge alpha=1.0 tol=0.1": ("Ridge tol=0.1", 1.0),
+    }
+
+
+def test_a_seed_given_twice_is_one_seed():
+    assert load_recipe("nightly", {"seeds": [3, 0, 3]}).seeds == [3, 0]
+
+
+def test_overrides_reach_into_groups():
+    loaded = load_recipe("nightly", {"data.source": "x.jsonl", "features.min_df": 3, "seeds": [7]})
+    assert (loaded.data.source, loaded.features.min_df, loaded.seeds) == ("x.jsonl", 3, [7])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "models"),
+        ("models = []", "models = \\[\\]"),
+        ('[[models]]\nmodel = "KNN"\nparms = {}', "models.0.parms"),
+        ('[[models]]\nmodel = "KNN"\n[split]\ntest = 1.5', "split.test = 1.5"),
+        ('[[models]]\nmodel = "KNN"\n[split]\ntest = 0', "split.test = 0.*a share between 0 and 1, or a whole number"),
+        ('[[models]]\nmodel = "KNN"\n[split]\ntrain_documents = 0', "split.train_documents = 0"),
+        ('[[models]]\nmodel = "KNN"\n[split]\nredraw = true', 'split.redraw = True.*expected kind = "drawn"'),
+        ('[[models]]\nmodel = "KNN"\n[measures]\nlabelling = ["best"]', "measures.labelling.0 = 'best'.*'class-mass'"),
+        ('[[models]]\nmodel = "KNN"\n[measures]\nks = [0]', "measures.ks = \\[0\\]"),
+        ('name = "../up"\n[[models]]\nmodel = "KNN"', "name = '../up'"),
+        ("models = [", "not readable as TOML"),
+        ('seeds = []\n[[models]]\nmodel = "KNN"', "seeds = \\[\\]"),
+        ('[[models]]\nmodel = "KNN"\n[measures]\nks = [1, 3]', "measures.primary = 'nDCG@5'"),
+        ('[[models]]\nmodel = "KNN"\n[measures]\nprimary = "F1"', "expected one of P@1"),
+        ('[[models]]\nmodel = "KNN"\n[[models]]\nmodel = "KNN"\ncalibrate = "platt"', "two models are called 'KNN'"),
+        ('[[models]]\nmodel = "KNN"\n[grid]\n"measures.ks" = [[1], [5]]', "'measures.ks' cannot be varied"),
+    ],
+)
+def test_a_mistake_is_named_with_file_setting_and_value(tmp_path, text, message):
+    path = tmp_path / "bad.toml"
+    path.write_text(text)
+    with pytest.raises(RecipeError, match=message) as raised:
+        load_recipe(str(path))
+    assert str(path) in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["no-such-preset", "../presets/demo", "/etc/passwd"])
+def test_only_presets_and_toml_files_are_recipes(name):
+    with pytest.raises(RecipeError, match="no preset"):
+        load_recipe(name)
+
+
+def test_a_missing_file_is_said_to_be_missing(tmp_path):
+    with pytest.raises(RecipeError, match="no such file"):
+        load_recipe(str(tmp_path / "none.toml"))
+
+
+def test_pairs_are_toml_values_or_bare_words():
+    pairs = ["C=0.5", "stem=english", "ks=[1, 2]", "on=true", 'name="a b"', "empty="]
+    expected = {"C": 0.5, "stem": "english", "ks": [1, 2], "on": True, "name": "a b", "empty": ""}
+    assert parse_pairs(pairs) == expected
+
+
+@pytest.mark.parametrize("pair", ["C", "=1", ""])
+def test_a_pair_needs_a_name_and_a_value(pair):
+    with pytest.raises(ValueError, match="expected name=value"):
+        parse_pairs([pair])
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("demo", "demo"),
+        ("/data/bibtex/", "bibtex"),
+        ("/data/stackexchange/cooking.csv.zip", "cooking"),
+        ("/data/stackexchange:cooking", "cooking"),
+        ("notes.jsonl.gz", "notes"),
+        ("../../..", data_name("../../..")),
+        ("a b/ü ö.csv", data_name("a b/ü ö.csv")),
+    ],
+)
+def test_names_of_sources_are_safe(source, name):
+    assert data_name(source) == name
+    assert name
+    assert set(name) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
+
+
+def test_models_are_compared_within_one_data_set():
+    assert registered_name("demo", "demo") == "demo"
+    assert registered_name("nightly", "/x/bibtex") == "nightly-bibtex"
+
+
+def test_long_names_stay_apart():
+    one, other = (data_name(f"curve on {'x' * 60} train_documents={n}") for n in (250, 500))
+    assert one != other
+    assert max(len(one), len(other)) <= 57

@@ -1,1 +1,0 @@
-"""Measures against scikit-learn and against counting by hand."""

@@ -23,10 +23,10 @@ test: lint
 	@$(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),-O) test-units test-flows
 
 test-units: setup
-	$(BIN)/python -m pytest -m "not slow" --ignore tests/flows
+	$(BIN)/python -m pytest -m "not slow" tests/tagcore
 
 test-flows: setup
-	NUMBA_CACHE_DIR=$(CURDIR)/.numba-flows $(BIN)/python -m pytest -m "not slow" tests/flows
+	NUMBA_CACHE_DIR=$(CURDIR)/.numba-flows $(BIN)/python -m pytest -m "not slow" tests/tasks tests/flows tests/infra
 
 test-all: lint
 	$(BIN)/python -m pytest

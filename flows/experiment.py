@@ -6,21 +6,21 @@ from itertools import islice
 
 from prefect import flow
 
-from flows.grid import curve_setting, lines_of_models, varied
+from flows.grid import curve_setting, grid_labels, lines_of_models
 from flows.nightly import comparison_key
-from flows.stages import measured, prepared
-from tasks.cluster.sessions import kept_open
+from flows.stages import build_jobs, train_and_evaluate
+from tasks.cluster.sessions import open_clusters
 from tasks.naming import data_name, performance_report, registered_name, registry_of, report_folder
 from tasks.recipe import Recipe
-from tasks.registry.client import reach
-from tasks.registry.tracking import Measured, comparison, log_performance, track
+from tasks.registry.client import require_reachable
+from tasks.registry.tracking import EvaluatedModel, comparison_run, log_performance, track
 from tasks.reporting.curves import Curves, Point, draw_curves
 from tasks.reporting.report import LABELLED, Report, report
 from tasks.settings import Settings, load_settings
 
 
 @dataclass(frozen=True)
-class Findings:
+class ExperimentResult:
     """What an experiment gave: a report for every data set and split, curves for every data set."""
 
     reports: list[Report]
@@ -28,26 +28,26 @@ class Findings:
 
 
 @flow(name="experiment", flow_run_name="experiment {recipe.name}")
-def experiment(recipe: Recipe) -> Findings:
+def experiment(recipe: Recipe) -> ExperimentResult:
     """One report for every data set and split of the grid: a table compares models on the same documents alone."""
     settings = load_settings()
     registry = registry_of(settings)
-    reach(registry)
-    tables: dict[tuple[str, str], list[Measured]] = {}
+    require_reachable(registry)
+    tables: dict[tuple[str, str], list[EvaluatedModel]] = {}
     places: dict[tuple[str, str], dict[str, tuple[str, float]]] = {}
-    with kept_open(performance_report(settings)) as work:
-        variants = [(variant, prepared(variant)[1]) for variant in recipe.expand()]
-        everything = iter(measured(recipe, [job for _, jobs in variants for job in jobs]))
+    with open_clusters(performance_report(settings)) as work:
+        variants = [(variant, build_jobs(variant)[1]) for variant in recipe.expand()]
+        everything = iter(train_and_evaluate(recipe, [job for _, jobs in variants for job in jobs]))
     for variant, jobs in variants:
-        where = (variant.data.source, " ".join(varied(recipe, variant, "data", "split")))
-        settled = varied(recipe, variant, "features")
+        where = (variant.data.source, " ".join(grid_labels(recipe, variant, "data", "split")))
+        settled = grid_labels(recipe, variant, "features")
         found = [replace(m, label=" ".join([m.label, *settled])) for m in islice(everything, len(jobs))]
         tables.setdefault(where, []).extend(found)
         places.setdefault(where, {}).update(lines_of_models(recipe, variant))
     reports, parents = {}, {}
     for (source, documents), found in tables.items():
         name = registered_name(recipe.name, source)
-        parent = comparison(name, comparison_key(found), registry)
+        parent = comparison_run(name, comparison_key(found), registry)
         for one in found:
             track(one, name, parent, registry)
         title = f"{recipe.name} on {data_name(source)} {documents}".strip()
@@ -61,7 +61,7 @@ def experiment(recipe: Recipe) -> Findings:
             of = [where for where in reports if where[0] == source]
             drawn = curves_of(recipe, source, [(reports[w], places[w]) for w in of], settings)
             curves.append(draw_curves(drawn, [parents[w] for w in of], registry))
-    return Findings(list(reports.values()), curves)
+    return ExperimentResult(list(reports.values()), curves)
 
 
 def curves_of(

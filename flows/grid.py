@@ -7,7 +7,7 @@ from typing import Any
 from tasks.recipe import Recipe
 
 
-def varied(recipe: Recipe, variant: Recipe, *groups: str, without: str | None = None) -> list[str]:
+def grid_labels(recipe: Recipe, variant: Recipe, *groups: str, without: str | None = None) -> list[str]:
     """The settings of these groups that a grid point chose, as parts of a label; a source has its own name."""
     paths = [path for path in recipe.grid if path.split(".")[0] in groups and path not in ("data.source", without)]
     return [f"{path.partition('.')[2]}={_value(variant, path)}" for path in paths]
@@ -32,8 +32,8 @@ def lines_of_models(recipe: Recipe, variant: Recipe) -> dict[str, tuple[str, flo
     if setting is None:
         return {}
     lines = {}
-    others = varied(recipe, variant, "data", "split", "features", without=setting)
-    settled = varied(recipe, variant, "features")
+    others = grid_labels(recipe, variant, "data", "split", "features", without=setting)
+    settled = grid_labels(recipe, variant, "features")
     for model in variant.all_models():
         label = " ".join([model.label, *settled])
         if setting in recipe.grid:

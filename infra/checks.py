@@ -81,9 +81,9 @@ def _services(home: Path | None) -> list[tuple[str, Callable[[], str]]]:
 
     def registry() -> str:
         from tasks.naming import registry_of
-        from tasks.registry.client import champions, reach
+        from tasks.registry.client import champions, require_reachable
 
-        reach(registry_of(settings()))
+        require_reachable(registry_of(settings()))
         return f"reachable; in service: {', '.join(champions(registry_of(settings()))) or 'nothing yet'}"
 
     def numba() -> str:

@@ -46,12 +46,12 @@ class TagModel(BaseEstimator):
 
     def fit(self, X: Any, y: Any, *, executor: Executor | None = None, progress: Progress | None = None) -> Self:
         """Learns from CSR rows X (n × D) and tags y (n × L, counts or 0/1, CSR or dense)."""
-        with unchanged_if_it_fails(self):
+        with restore_on_failure(self):
             X = self._rows(X, reset=True)
             Y = label_matrix(y, X.shape[0])
             self.n_labels_ = Y.shape[1]
             self._executor = executor or InProcess()
-            self._progress = progress or silent
+            self._progress = progress or no_progress
             self._fit(X, Y)
             del self._executor, self._progress
         return self
@@ -167,7 +167,7 @@ class TagModel(BaseEstimator):
 
 
 @contextmanager
-def unchanged_if_it_fails(model: TagModel) -> Iterator[None]:
+def restore_on_failure(model: TagModel) -> Iterator[None]:
     """What was known before stays known when learning fails; learners replace arrays and do not write to old ones."""
     before = dict(vars(model))
     try:
@@ -279,5 +279,5 @@ def _plain(params: dict[str, Any], name: str) -> dict[str, Any]:
     return params
 
 
-def silent(done: int, total: int, known: dict[str, float]) -> None:
+def no_progress(done: int, total: int, known: dict[str, float]) -> None:
     """No one watches."""

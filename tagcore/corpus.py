@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
-from tagcore.store.datasets import Dataset, StoreError, Writer, writing
+from tagcore.store.datasets import Dataset, StoreError, Writer, write_dataset
 from tagcore.store.schemas import BAGS, DOCUMENTS, NAMES, RATINGS, TAGGINGS
 
 
@@ -93,7 +93,7 @@ class Corpus:
         return cls(data.read("documents"), data.read("taggings"), data.names("tags"), words, word_names)
 
     def save(self, folder: Path | str, *, rows_per_group: int = 8192, **manifest: Any) -> None:
-        with writing(folder, "corpus", **manifest) as writer:
+        with write_dataset(folder, "corpus", **manifest) as writer:
             for block in self.blocks(rows_per_group):
                 append_block(writer, block)
             append_names(writer, self.tag_names, self.word_names)
@@ -160,7 +160,7 @@ class Ratings:
         return cls(data.read("ratings"), data.names("users"), data.names("items"))
 
     def save(self, folder: Path | str, *, rows_per_group: int = 65536, **manifest: Any) -> None:
-        with writing(folder, "ratings", **manifest) as writer:
+        with write_dataset(folder, "ratings", **manifest) as writer:
             for start in range(0, len(self), rows_per_group):
                 writer.append("ratings", self.table.slice(start, rows_per_group))
             writer.append("users", names_table(self.user_names))

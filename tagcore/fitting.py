@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from tagcore.base import MODELS, Progress, TagModel, silent
+from tagcore.base import MODELS, Progress, TagModel, no_progress
 from tagcore.features.rows import Rows
 from tagcore.scoring.calibration import CALIBRATORS, Calibrator
 from tagcore.shards import Executor
@@ -61,7 +61,7 @@ def fit_calibrated(
     checkpoints: Checkpoints | None = None,
 ) -> Calibrator | None:
     """Fits the model on all rows. Its calibrator comes from a twin fitted without a tenth of them, in memory."""
-    progress = progress or silent
+    progress = progress or no_progress
     calibrator = None
     held_out = np.random.default_rng(seed).random(rows.n_rows) < CALIBRATION_SHARE
     if calibrate and held_out.any() and not held_out.all():

@@ -16,8 +16,9 @@ from tagcore.labelling.expected_f import ExpectedF
 from tagcore.labelling.thresholds import load_thresholds, require_thresholds, save_thresholds
 from tagcore.scoring.calibration import CALIBRATORS, Calibrator
 from tagcore.scoring.explanation import WordPush, pushes
-from tagcore.store.datasets import Dataset, StoreError, writing
-from tagcore.text import Vectoriser, strip_html
+from tagcore.store.datasets import Dataset, StoreError, write_dataset
+from tagcore.text import Vectoriser
+from tagcore.text.html import strip_html
 
 HEAD = "tagger.json"
 CALIBRATOR, THRESHOLDS = "calibrator.safetensors", "thresholds.safetensors"
@@ -106,7 +107,7 @@ class Tagger:
 
     def save(self, folder: Path | str, **manifest: dict) -> None:
         """A folder that must not stand yet; `manifest` are the parameters and inputs it was made from."""
-        with writing(folder, "model", **manifest) as writer:
+        with write_dataset(folder, "model", **manifest) as writer:
             self.model.save(writer.folder / "model")
             (writer.folder / "vectoriser").mkdir()
             self.vectoriser.save(writer.folder / "vectoriser")

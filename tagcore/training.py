@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from tagcore.base import Progress, silent
+from tagcore.base import Progress, no_progress
 from tagcore.shards import Arrays, Shards
 from tagcore.store.storage import Storage, storage_of
 
@@ -91,7 +91,7 @@ def train(
     checkpoints: Checkpoints | None = None,
 ) -> Trained:
     """Rounds until the learner is done, the early stop says so, or max_rounds; resumed where a checkpoint stands."""
-    progress = progress or silent
+    progress = progress or no_progress
     resumed = _resume(checkpoints, shards) if checkpoints else None
     if resumed is None:
         arrays = learner.init(shards)

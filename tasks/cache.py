@@ -14,16 +14,16 @@ from typing import Any
 
 from prefect.states import Completed, State
 
-from tagcore.store.datasets import content_key, read_manifest, stands
+from tagcore.store.datasets import content_key, is_complete, read_manifest
 from tagcore.store.files import write_text
 from tasks.code_hash import code_hash
-from tasks.progress import Step
+from tasks.progress import ProgressReporter
 
 RECORD = "record.json"  # how a result was made; beside it, not part of it: results are the same bits on every run
 
 
 @dataclass(frozen=True)
-class Plan:
+class PlannedResult:
     """What a step would make: known, with its place, before any work is done."""
 
     store: Path
@@ -44,12 +44,12 @@ class Plan:
         return {"parameters": self.parameters, "inputs": {**self.inputs, "code": code_hash()}}
 
 
-def produce(plan: Plan, title: str, make: Callable[[Path, Step], None]) -> Any:
+def run_cached(plan: PlannedResult, title: str, make: Callable[[Path, ProgressReporter], None]) -> Any:
     """Runs `make(folder, progress)` unless its result stands. The state returned hands the folder to the flow."""
-    step = Step(title)
+    step = ProgressReporter(title)
     if plan.folder.exists():  # asked first: what another run makes from here on is not damaged
-        if stands(plan.folder, plan.key, plan.kind):
-            step.remark = record_of(plan.folder).get("remark", "")
+        if is_complete(plan.folder, plan.key, plan.kind):
+            step.remark = read_record(plan.folder).get("remark", "")
             step.tell("stands")
             return Completed(name="Cached", message=f"{title}: already made", data=plan.folder)
         # damaged: kept aside for whoever wants to look, and made anew
@@ -59,7 +59,7 @@ def produce(plan: Plan, title: str, make: Callable[[Path, Step], None]) -> Any:
     try:
         make(plan.folder, step)
     except OSError:
-        if not stands(plan.folder, plan.key, plan.kind):  # else another run made the same thing meanwhile
+        if not is_complete(plan.folder, plan.key, plan.kind):  # else another run made the same thing meanwhile
             raise
     seconds = time.perf_counter() - step.begun
     record = {
@@ -77,19 +77,19 @@ def produce(plan: Plan, title: str, make: Callable[[Path, Step], None]) -> Any:
     return Completed(message=f"{title}: made in {seconds:.1f} s", data=plan.folder)
 
 
-def key_of(folder: Path, kind: str) -> str:
+def stored_key(folder: Path, kind: str) -> str:
     """The key of a stored result, as an input of the next step."""
     return read_manifest(folder, kind)["key"]
 
 
-def record_of(folder: Path) -> dict[str, Any]:
+def read_record(folder: Path) -> dict[str, Any]:
     try:
         return json.loads((folder / RECORD).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
 
 
-def transient(task: Any, run: Any, state: State) -> bool:
+def is_transient(task: Any, run: Any, state: State) -> bool:
     """Whether trying again may help: a disk or a network may recover, bad input will not."""
     error = state.result(raise_on_failure=False)
     gone = (FileNotFoundError, PermissionError, NotADirectoryError, IsADirectoryError, FileExistsError)

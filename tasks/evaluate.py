@@ -7,29 +7,31 @@ from prefect import task
 
 from tagcore import load_model
 from tagcore.features.build import tag_frequencies
-from tagcore.features.rows import Stored
-from tagcore.metrics import Evaluation, lower_is_better
-from tagcore.metrics import evaluate as measure
-from tagcore.store.datasets import Dataset, writing
-from tasks.cache import Plan, key_of, produce, transient
-from tasks.cluster.backend import Cluster, watched
-from tasks.cluster.sessions import executor_of, within_reach
-from tasks.progress import Step
+from tagcore.features.rows import StoredRows
+from tagcore.metrics.evaluate import evaluate as measure
+from tagcore.metrics.evaluation import Evaluation, lower_is_better
+from tagcore.store.datasets import Dataset, write_dataset
+from tasks.cache import PlannedResult, is_transient, run_cached, stored_key
+from tasks.cluster.backend import Cluster, report_traffic
+from tasks.cluster.sessions import copy_to_workers, executor_for
+from tasks.progress import ProgressReporter
 
 
-@task(name="evaluate", task_run_name="evaluate {title}", retries=1, retry_delay_seconds=2, retry_condition_fn=transient)
+@task(
+    name="evaluate", task_run_name="evaluate {title}", retries=1, retry_delay_seconds=2, retry_condition_fn=is_transient
+)
 def evaluate(
     model: Path, features: Path, measures: dict[str, Any], title: str, cluster: Cluster, threads: int, store: Path
 ) -> Path:
     """`measures` is the recipe's: ks, labelling. Intervals are drawn with one fixed seed, so that they can be
     compared. Where rows are scored, and on how many threads, changes no bit."""
     parameters = {"ks": measures["ks"], "labelling": measures["labelling"]}
-    inputs = {"model": key_of(model, "model"), "features": key_of(features, "features")}
-    plan = Plan(store, "evaluation", parameters, inputs)
+    inputs = {"model": stored_key(model, "model"), "features": stored_key(features, "features")}
+    plan = PlannedResult(store, "evaluation", parameters, inputs)
 
-    def make(folder: Path, step: Step) -> None:
+    def make(folder: Path, step: ProgressReporter) -> None:
         data = Dataset.open(features, "features", verify=False)
-        rows = within_reach(Stored.open(features, "test"), cluster, inputs["features"])
+        rows = copy_to_workers(StoredRows.open(features, "test"), cluster, inputs["features"])
         tagger = load_model(model)
         asked: dict[str, Any] = {
             "ks": tuple(measures["ks"]),
@@ -39,16 +41,16 @@ def evaluate(
             "train_documents": data.counts["train"],
         }
         measure(tagger, *rows.load(slice(0, min(8, rows.n_rows))), **asked)  # compiles the kernels, this once
-        with executor_of(cluster, threads) as executor:
+        with executor_for(cluster, threads) as executor:
             step.begin()
-            found = measure(tagger, rows, **asked, executor=executor, progress=watched(step, executor))
-        with writing(folder, "evaluation", **plan.manifest) as writer:
+            found = measure(tagger, rows, **asked, executor=executor, progress=report_traffic(step, executor))
+        with write_dataset(folder, "evaluation", **plan.manifest) as writer:
             found.save(writer.folder)
 
-    return produce(plan, f"measure {title}", make)
+    return run_cached(plan, f"measure {title}", make)
 
 
-def merit(evaluation: Path, measure: str) -> float:
+def signed_value(evaluation: Path, measure: str) -> float:
     """The value of a measure, turned so that more is better; ValueError for one that this evaluation has not."""
     summary = Evaluation.load(evaluation).summary
     if measure not in summary:

@@ -7,17 +7,17 @@ import pyarrow.compute as pc
 from prefect import task
 
 from tagcore.features.build import make_features
-from tagcore.features.corpus_reader import CorpusPieces
+from tagcore.features.corpus_reader import CorpusReader
 from tagcore.features.split import Split
 from tagcore.store.datasets import Dataset
 from tagcore.text import Vectoriser
-from tasks.cache import Plan, key_of, produce, transient
-from tasks.cluster.backend import Cluster, watched
-from tasks.cluster.sessions import executor_of, reachable
-from tasks.progress import Step
+from tasks.cache import PlannedResult, is_transient, run_cached, stored_key
+from tasks.cluster.backend import Cluster, report_traffic
+from tasks.cluster.sessions import copy_files_to_workers, executor_for
+from tasks.progress import ProgressReporter
 
 
-@task(name="features", retries=2, retry_delay_seconds=2, retry_condition_fn=transient)
+@task(name="features", retries=2, retry_delay_seconds=2, retry_condition_fn=is_transient)
 def features(
     corpus: Path, settings: dict[str, Any], split: dict[str, Any], cluster: Cluster, threads: int, store: Path
 ) -> Path:
@@ -28,13 +28,13 @@ def features(
     numbers = {name: split[name] for name in ("train_documents", "test_documents", "revealed")}
     chosen = Split(kind, split["test"], split["seed"], split["validation"], **numbers)
     parameters = {"vectoriser": settings, "split": vars(chosen)}
-    plan = Plan(store, "features", parameters, {"corpus": key_of(corpus, "corpus")})
+    plan = PlannedResult(store, "features", parameters, {"corpus": stored_key(corpus, "corpus")})
 
-    def make(folder: Path, step: Step) -> None:
+    def make(folder: Path, step: ProgressReporter) -> None:
         data = Dataset.open(corpus, "corpus", verify=False)
-        pieces = CorpusPieces(data, chosen)
-        storage = reachable(pieces.place, pieces.files, cluster, data.key)
-        with executor_of(cluster, threads) as executor:
+        pieces = CorpusReader(data, chosen)
+        storage = copy_files_to_workers(pieces.place, pieces.files, cluster, data.key)
+        with executor_for(cluster, threads) as executor:
             step.begin()
             make_features(
                 data,
@@ -43,11 +43,11 @@ def features(
                 chosen,
                 executor=executor,
                 storage=storage,
-                progress=watched(step, executor),
+                progress=report_traffic(step, executor),
                 **plan.manifest,
             )
 
-    return produce(plan, "build features", make)
+    return run_cached(plan, "build features", make)
 
 
 def _has_official_split(corpus: Path) -> bool:

@@ -6,18 +6,24 @@ from typing import Any
 from prefect import task
 
 from tagcore.corpus import DocumentSource, append_block, append_names
-from tagcore.readers import Source, open_source, source_fingerprint
-from tagcore.store.datasets import writing
-from tagcore.synthetic import demo_corpus
-from tasks.cache import Plan, produce, transient
-from tasks.progress import Step
+from tagcore.readers import open_source
+from tagcore.readers.open import source_fingerprint
+from tagcore.readers.source import Source
+from tagcore.store.datasets import write_dataset
+from tagcore.synthetic.corpus import demo_corpus
+from tasks.cache import PlannedResult, is_transient, run_cached
+from tasks.progress import ProgressReporter
 
 ROWS_PER_GROUP = 8192
 REJECTED = "rejected.jsonl"
 
 
 @task(
-    name="ingest", task_run_name="ingest {data[source]}", retries=2, retry_delay_seconds=2, retry_condition_fn=transient
+    name="ingest",
+    task_run_name="ingest {data[source]}",
+    retries=2,
+    retry_delay_seconds=2,
+    retry_condition_fn=is_transient,
 )
 def ingest(data: dict[str, Any], store: Path) -> Path:
     """`data` is the recipe's: source, documents (of the demo), options, skip_bad_rows."""
@@ -31,10 +37,10 @@ def ingest(data: dict[str, Any], store: Path) -> Path:
         "options": data["options"],
         "skip_bad_rows": data["skip_bad_rows"],
     }
-    plan = Plan(store, "corpus", parameters, {"source": fingerprint})
+    plan = PlannedResult(store, "corpus", parameters, {"source": fingerprint})
 
-    def make(folder: Path, step: Step) -> None:
-        with writing(folder, "corpus", **plan.manifest) as writer:
+    def make(folder: Path, step: ProgressReporter) -> None:
+        with write_dataset(folder, "corpus", **plan.manifest) as writer:
             source: DocumentSource
             if demo:
                 source = demo_corpus(data["documents"])
@@ -51,4 +57,4 @@ def ingest(data: dict[str, Any], store: Path) -> Path:
             if isinstance(source, Source) and source.rejected:
                 step.remark = f"{source.rejected:,} bad rows left out, see {folder / REJECTED}"
 
-    return produce(plan, f"read {Path(data['source']).name}", make)
+    return run_cached(plan, f"read {Path(data['source']).name}", make)

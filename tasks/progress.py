@@ -10,13 +10,13 @@ from uuid import UUID
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.context import TaskRunContext
 
-Listener = Callable[["Step", str], None]  # (step, what happened: "start", "progress", "made", "stands")
+Listener = Callable[["ProgressReporter", str], None]  # (step, what happened: "start", "progress", "made", "stands")
 
 _listeners: list[Listener] = []
 
 
 @contextmanager
-def listening(listener: Listener) -> Iterator[None]:
+def listen(listener: Listener) -> Iterator[None]:
     _listeners.append(listener)
     try:
         yield
@@ -25,7 +25,7 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 @dataclass
-class Step:
+class ProgressReporter:
     """One piece of work as seen from outside. Calling it reports progress, as tagcore's `Progress`."""
 
     title: str

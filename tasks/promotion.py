@@ -7,12 +7,13 @@ import numpy as np
 from prefect import task
 
 from tagcore import load_model
-from tagcore.metrics import Evaluation, paired_difference
+from tagcore.metrics.evaluation import Evaluation
 from tagcore.metrics.held_out import held_out_values
+from tagcore.metrics.intervals import paired_difference
 from tagcore.store.datasets import Dataset
-from tasks.cache import transient
-from tasks.progress import Step
-from tasks.registry.client import CHALLENGER, CHAMPION, MODEL_KEY, Registry, RegistryBusy, by_alias
+from tasks.cache import is_transient
+from tasks.progress import ProgressReporter
+from tasks.registry.client import CHALLENGER, CHAMPION, MODEL_KEY, Registry, RegistryBusy, version_by_alias
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Decision:
         return self.challenger if self.promoted or self.champion is None else self.champion
 
 
-@task(name="promote", task_run_name="promote {name}", retries=2, retry_delay_seconds=2, retry_condition_fn=transient)
+@task(name="promote", task_run_name="promote {name}", retries=2, retry_delay_seconds=2, retry_condition_fn=is_transient)
 def promote(
     name: str,
     version: str,
@@ -49,11 +50,11 @@ def promote(
     registry: Registry,
 ) -> Decision:
     """Compares, moves the aliases, and records the decision with its numbers as tags of the version."""
-    step = Step(f"compare {name} version {version} with the model in service")
+    step = ProgressReporter(f"compare {name} version {version} with the model in service")
     step.tell("start")
     with registry.open() as client:
         client.set_registered_model_alias(name, CHALLENGER, version)
-        champion = by_alias(client, name, CHAMPION)
+        champion = version_by_alias(client, name, CHAMPION)
         before = None if champion is None else str(champion.version)
         if before == version:
             step.tell("stands")
@@ -68,7 +69,7 @@ def promote(
             data = (Dataset.open(corpus, "corpus", verify=False), Dataset.open(features, "features", verify=False))
             theirs = held_out_values(tagger, *data, measure)
             decision = decide(name, version, before, ours, theirs, measure, level, margin)
-        now = by_alias(client, name, CHAMPION)
+        now = version_by_alias(client, name, CHAMPION)
         if before != (None if now is None else str(now.version)):
             raise RegistryBusy(f"{name}: another run has moved {CHAMPION} meanwhile")  # to be compared with that one
         for key, value in asdict(decision).items():

@@ -5,14 +5,11 @@
 """
 
 import itertools
-import tomllib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
-PRESETS = Path(__file__).parent / "presets"
 CROSS_VALIDATED = "cross-validated"
 
 Rule = Literal["half", "class-mass", "thresholds", "sampled"]
@@ -23,11 +20,11 @@ class RecipeError(ValueError):
     """A recipe that cannot be followed; the message names the file, the setting and what was expected."""
 
 
-class Part(BaseModel):
+class RecipePart(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Data(Part):
+class DataSettings(RecipePart):
     """Where documents come from: `demo`, or the path of a file or folder that a reader recognises."""
 
     source: str = "demo"
@@ -36,7 +33,7 @@ class Data(Part):
     skip_bad_rows: bool = False
 
 
-class SplitSettings(Part):
+class SplitSettings(RecipePart):
     """`auto` takes the source's own split where it has one, and draws by document id elsewhere."""
 
     kind: Literal["auto", "official", "drawn"] = "auto"
@@ -63,7 +60,7 @@ class SplitSettings(Part):
         return redraw
 
 
-class Features(Part):
+class FeatureSettings(RecipePart):
     """The vectoriser's settings, named as scikit-learn's TfidfVectorizer names them."""
 
     min_df: int | float = 1
@@ -78,7 +75,7 @@ class Features(Part):
     norm: Literal["l1", "l2"] | None = "l2"
 
 
-class Model(Part):
+class ModelSettings(RecipePart):
     """One model of the house by class name, its parameters, and a grid of further ones."""
 
     model: str
@@ -102,13 +99,13 @@ class Model(Part):
         own = self.thresholds == CROSS_VALIDATED
         return {"model": self.model if own else self.thresholds, "params": self.params if own else {}}
 
-    def expand(self) -> Iterator["Model"]:
+    def expand(self) -> Iterator["ModelSettings"]:
         for values in itertools.product(*self.grid.values()):
             chosen = {**self.params, **dict(zip(self.grid, values, strict=True))}
             yield self.model_copy(update={"params": chosen, "grid": {}})
 
 
-class Measures(Part):
+class MeasureSettings(RecipePart):
     """Of rankings, at each of `ks`; and of the labels that each rule of `labelling` gives."""
 
     ks: list[int] = [1, 3, 5, 10]
@@ -131,7 +128,7 @@ class Measures(Part):
         return primary
 
 
-class Tuning(Part):
+class TuningSettings(RecipePart):
     """Every model's grid is searched on validation documents; only its best point is measured on the test."""
 
     validation: float = Field(0.2, gt=0, lt=1, description="share of the training documents")
@@ -143,24 +140,24 @@ class Tuning(Part):
         return next((rule for rule in RULES if (self.measure or "").endswith(f"({rule})")), None)
 
 
-class Promotion(Part):
+class PromotionSettings(RecipePart):
     """A challenger is promoted when the paired interval of its gain on held-out documents lies above `margin`."""
 
     level: float = Field(0.95, gt=0.5, lt=1)
     margin: float = Field(0.0, ge=0)
 
 
-class Recipe(Part):
+class Recipe(RecipePart):
     name: str = Field("recipe", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
     about: str = ""
     seeds: list[int] = Field([0], min_length=1)
-    data: Data = Data()
+    data: DataSettings = DataSettings()
     split: SplitSettings = SplitSettings()
-    features: Features = Features()
-    models: list[Model] = Field(min_length=1)
-    measures: Measures = Measures()
-    promotion: Promotion = Promotion()
-    tuning: Tuning | None = None
+    features: FeatureSettings = FeatureSettings()
+    models: list[ModelSettings] = Field(min_length=1)
+    measures: MeasureSettings = MeasureSettings()
+    promotion: PromotionSettings = PromotionSettings()
+    tuning: TuningSettings | None = None
     grid: dict[str, list[Any]] = Field(default_factory=dict, description='settings such as "features.stem" to vary')
 
     @field_validator("seeds")
@@ -170,7 +167,7 @@ class Recipe(Part):
 
     @field_validator("models")
     @classmethod
-    def _told_apart(cls, models: list[Model]) -> list[Model]:
+    def _told_apart(cls, models: list[ModelSettings]) -> list[ModelSettings]:
         labels = [model.label for spec in models for model in spec.expand()]
         if twice := [label for label in labels if labels.count(label) > 1]:
             raise ValueError(f"two models are called {twice[0]!r}, expected different classes or parameters")
@@ -190,37 +187,15 @@ class Recipe(Part):
             plain = self.model_dump()
             plain["grid"] = {}
             for path, value in zip(self.grid, values, strict=True):
-                _set(plain, path, value)
-            yield _validated(plain, f"{self.name}: grid {dict(zip(self.grid, values, strict=True))}")
+                set_value(plain, path, value)
+            yield parse_recipe(plain, f"{self.name}: grid {dict(zip(self.grid, values, strict=True))}")
 
-    def all_models(self) -> list[Model]:
+    def all_models(self) -> list[ModelSettings]:
         return [model for spec in self.models for model in spec.expand()]
 
 
-def load_recipe(name: str, overrides: dict[str, Any] | None = None) -> Recipe:
-    """A shipped preset by name, or a TOML file by path; overrides are dotted settings."""
-    path = Path(name)
-    if path.suffix != ".toml":
-        path = PRESETS / f"{name}.toml"
-        if not path.is_file() or path.parent != PRESETS:
-            raise RecipeError(f"no preset {name!r}; there are {', '.join(presets())}; or give the path of a .toml file")
-    try:
-        plain = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise RecipeError(f"{path}: no such file") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise RecipeError(f"{path}: not readable as TOML ({error})") from error
-    plain.setdefault("name", path.stem)
-    for setting, value in (overrides or {}).items():
-        _set(plain, setting, value)
-    return _validated(plain, str(path))
-
-
-def presets() -> list[str]:
-    return sorted(p.stem for p in PRESETS.glob("*.toml"))
-
-
-def _validated(plain: dict[str, Any], where: str) -> Recipe:
+def parse_recipe(plain: dict[str, Any], where: str) -> Recipe:
+    """Checks plain settings; RecipeError names `where` they stand, the setting and what was expected."""
     try:
         return Recipe.model_validate(plain)
     except ValidationError as error:
@@ -230,7 +205,8 @@ def _validated(plain: dict[str, Any], where: str) -> Recipe:
         raise RecipeError(f"{where}: {setting} = {first['input']!r}: {first['msg']}{more}") from error
 
 
-def _set(plain: dict[str, Any], path: str, value: Any) -> None:
+def set_value(plain: dict[str, Any], path: str, value: Any) -> None:
+    """Sets the value at a dotted path such as split.seed."""
     *parents, last = path.split(".")
     for parent in parents:
         plain = plain.setdefault(parent, {})

@@ -6,14 +6,14 @@ from typing import Any
 
 from prefect import task
 
-from tagcore.features.rows import Stored
+from tagcore.features.rows import StoredRows
 from tagcore.fitting import make_model, warm_up
 from tagcore.labelling.thresholds import cross_validated_thresholds, load_thresholds, save_thresholds
-from tagcore.store.datasets import read_manifest, writing
-from tasks.cache import Plan, key_of, produce, record_of, transient
+from tagcore.store.datasets import read_manifest, write_dataset
+from tasks.cache import PlannedResult, is_transient, read_record, run_cached, stored_key
 from tasks.cluster.backend import Cluster
-from tasks.cluster.sessions import executor_of
-from tasks.progress import Step
+from tasks.cluster.sessions import executor_for
+from tasks.progress import ProgressReporter
 
 KIND = FILE = "thresholds"
 
@@ -23,25 +23,25 @@ KIND = FILE = "thresholds"
     task_run_name="thresholds of {model[model]}",
     retries=1,
     retry_delay_seconds=2,
-    retry_condition_fn=transient,
+    retry_condition_fn=is_transient,
 )
 def thresholds(features: Path, model: dict[str, Any], seed: int, cluster: Cluster, threads: int, store: Path) -> Path:
     """`model` is a class and its params; the seed is that of the model and of the folds."""
     estimator = make_model(model["model"], model["params"], seed)
     parameters = {"model": model["model"], "params": estimator.get_params(), "seed": seed}
-    plan = Plan(store, KIND, parameters, {"features": key_of(features, "features")})
+    plan = PlannedResult(store, KIND, parameters, {"features": stored_key(features, "features")})
 
-    def make(folder: Path, step: Step) -> None:
-        rows = Stored.open(features, "train")
+    def make(folder: Path, step: ProgressReporter) -> None:
+        rows = StoredRows.open(features, "train")
         warm_up(estimator, rows)
         X, Y = rows.load(slice(0, rows.n_rows))
-        with executor_of(cluster, threads) as executor:
+        with executor_for(cluster, threads) as executor:
             step.begin()
             found = cross_validated_thresholds(estimator, X, Y, seed=seed, executor=executor, progress=step)
-        with writing(folder, KIND, **plan.manifest) as writer:
+        with write_dataset(folder, KIND, **plan.manifest) as writer:
             save_thresholds(found, writer.folder / f"{FILE}.safetensors")
 
-    return produce(plan, f"find thresholds of {model['model']}", make)
+    return run_cached(plan, f"find thresholds of {model['model']}", make)
 
 
 def stored_thresholds(folder: Path) -> Any:
@@ -51,4 +51,4 @@ def stored_thresholds(folder: Path) -> Any:
 def threshold_seconds(model: Path) -> float | None:
     """How long the thresholds of a stored model took to find; None for one without."""
     key = read_manifest(model, "model")["inputs"].get(KIND)
-    return None if key is None else record_of(model.parent / f"{KIND}-{key[:16]}").get("seconds")
+    return None if key is None else read_record(model.parent / f"{KIND}-{key[:16]}").get("seconds")

@@ -6,22 +6,26 @@ from typing import Any
 from prefect import task
 
 from tagcore.features.build import VECTORISER
-from tagcore.features.rows import Stored
+from tagcore.features.rows import StoredRows
 from tagcore.fitting import fit_calibrated, make_model, warm_up
 from tagcore.store.datasets import Dataset
 from tagcore.tagger import Tagger
 from tagcore.text import Vectoriser
 from tagcore.training import Checkpoints
-from tasks.cache import Plan, key_of, produce, transient
-from tasks.cluster.backend import Cluster, watched
-from tasks.cluster.sessions import executor_of, within_reach
+from tasks.cache import PlannedResult, is_transient, run_cached, stored_key
+from tasks.cluster.backend import Cluster, report_traffic
+from tasks.cluster.sessions import copy_to_workers, executor_for
 from tasks.cluster.storage import storage_at
-from tasks.progress import Step
+from tasks.progress import ProgressReporter
 from tasks.thresholds import stored_thresholds
 
 
 @task(
-    name="train", task_run_name="train {model[model]}", retries=1, retry_delay_seconds=2, retry_condition_fn=transient
+    name="train",
+    task_run_name="train {model[model]}",
+    retries=1,
+    retry_delay_seconds=2,
+    retry_condition_fn=is_transient,
 )
 def train(
     features: Path,
@@ -44,17 +48,17 @@ def train(
         "calibrate": model["calibrate"],
         "seed": seed,
     }
-    inputs = {"features": key_of(features, "features")}
+    inputs = {"features": stored_key(features, "features")}
     if thresholds is not None:
-        inputs["thresholds"] = key_of(thresholds, "thresholds")
-    plan = Plan(store, "model", parameters, inputs)
+        inputs["thresholds"] = stored_key(thresholds, "thresholds")
+    plan = PlannedResult(store, "model", parameters, inputs)
 
-    def make(folder: Path, step: Step) -> None:
+    def make(folder: Path, step: ProgressReporter) -> None:
         data = Dataset.open(features, "features", verify=False)
-        rows = within_reach(Stored.open(features, "train"), cluster, inputs["features"])
+        rows = copy_to_workers(StoredRows.open(features, "train"), cluster, inputs["features"])
         warm_up(estimator, rows)
         places = storage_at(cluster.root).inside("checkpoints")
-        with executor_of(cluster, threads) as executor:
+        with executor_for(cluster, threads) as executor:
             step.begin()
             calibrator = fit_calibrated(
                 estimator,
@@ -62,7 +66,7 @@ def train(
                 model["calibrate"],
                 seed=seed,
                 executor=executor,
-                progress=watched(step, executor),
+                progress=report_traffic(step, executor),
                 checkpoints=Checkpoints(places.inside(plan.key), plan.key),
             )
         vectoriser = Vectoriser.load(data.folder / VECTORISER)
@@ -70,4 +74,4 @@ def train(
         Tagger(vectoriser, estimator, data.names("tags"), calibrator, limits).save(folder, **plan.manifest)
         places.remove(plan.key)
 
-    return produce(plan, f"train {model['label']}", make)
+    return run_cached(plan, f"train {model['label']}", make)

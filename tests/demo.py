@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from flows.recipes import load_recipe
 from tasks.cluster.backend import Cluster
 from tasks.features import features
 from tasks.ingest import ingest
-from tasks.recipe import load_recipe
 
 
 def demo_features(store: Path, documents: int) -> Path:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tasks.progress import Step
+    from tasks.progress import ProgressReporter
     from tasks.reporting.report import Report
 
 _EVERY_SECONDS = 30.0  # where there is no bar, long work says at least so often where it is
@@ -21,7 +21,7 @@ def _process_start() -> float:
     return psutil.Process().create_time()
 
 
-class Screen:
+class Console:
     """Says what is happening. With `as_json` only the result goes to standard output."""
 
     def __init__(self, as_json: bool = False) -> None:
@@ -45,9 +45,9 @@ class Screen:
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Shows the steps of flows that run in this process."""
-        from tasks.progress import listening
+        from tasks.progress import listen
 
-        with self._bar_display(), listening(self._on_step):
+        with self._bar_display(), listen(self._on_step):
             yield
 
     def seconds(self) -> float:
@@ -70,7 +70,7 @@ class Screen:
         if not sys.stdout.isatty():
             print(report.markdown())
             return
-        from rich.console import Console
+        from rich.console import Console as RichConsole
         from rich.table import Table
 
         model, *head = report.head()
@@ -85,9 +85,9 @@ class Screen:
                 table.add_column(column.replace(" ", "\n", 1) if len(column) > 12 else column, justify="right")
             for cells in report.cells():
                 table.add_row(cells[0], *(cells[i].replace(" (", "\n(") for i in columns))
-            Console().print(table)
+            RichConsole().print(table)
 
-    def _on_step(self, step: "Step", event: str) -> None:
+    def _on_step(self, step: "ProgressReporter", event: str) -> None:
         remark = f": {step.remark}" if step.remark else ""
         if event == "made":
             if "seconds" in step.known:
@@ -107,7 +107,7 @@ class Screen:
         elif event == "progress" and time.monotonic() - self._said >= _EVERY_SECONDS:
             self.say(f"… {step.line}")
 
-    def _finish(self, step: "Step", line: str) -> None:
+    def _finish(self, step: "ProgressReporter", line: str) -> None:
         if id(step) in self._bars:
             self._progress.remove_task(self._bars.pop(id(step)))
         self.say(line)
@@ -117,11 +117,11 @@ class Screen:
         if not self.live:
             yield
             return
-        from rich.console import Console
+        from rich.console import Console as RichConsole
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
         columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(24), TimeElapsedColumn())
-        with Progress(*columns, console=Console(stderr=True), transient=True) as self._progress:
+        with Progress(*columns, console=RichConsole(stderr=True), transient=True) as self._progress:
             try:
                 yield
             finally:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from infra.cli.console import Screen
+from infra.cli.console import Console
 
 
 def doctor(
@@ -16,10 +16,10 @@ def doctor(
     """Check this machine and this configuration. Exit code 1 if something would keep `tagflow run` from working."""
     from infra.checks import all_checks
 
-    screen = Screen(as_json)
+    console = Console(as_json)
     found = all_checks(home)
     if as_json:
-        screen.result({"checks": [vars(c) for c in found]})
+        console.result({"checks": [vars(c) for c in found]})
     else:
         marks = {"ok": "✓", "bad": "✗"}
         for check in found:

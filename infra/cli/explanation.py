@@ -17,7 +17,7 @@ def cannot_explain(tagger: "Tagger") -> str:
     return f"{type(tagger.model).__name__} cannot explain its suggestions; these models can: {able}"
 
 
-def show(why: dict[str, list["WordPush"] | None], most: int) -> None:
+def show_explanation(why: dict[str, list["WordPush"] | None], most: int) -> None:
     """A table for every tag, with one line for all the words that did little."""
     from rich.console import Console
     from rich.table import Table
@@ -39,7 +39,7 @@ def show(why: dict[str, list["WordPush"] | None], most: int) -> None:
         console.print(table)
 
 
-def as_data(found: list["WordPush"] | None, most: int) -> dict[str, Any]:
+def explanation_data(found: list["WordPush"] | None, most: int) -> dict[str, Any]:
     """What --json adds to a tag; nothing where nothing was asked for or the model cannot tell."""
     if found is None:
         return {}

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from infra.cli.console import Screen
+from infra.cli.console import Console
 
 if TYPE_CHECKING:
-    from flows.experiment import Findings
-    from flows.nightly import Outcome
+    from flows.experiment import ExperimentResult
+    from flows.nightly import NightlyResult
     from tasks.recipe import Recipe
 
 DataOption = Annotated[
@@ -51,16 +51,16 @@ def run(
     as_json: JsonOption = False,
 ) -> None:
     """The whole pipeline: read, build features, train, compare, register, promote, and suggest tags."""
-    screen = Screen(as_json)
+    console = Console(as_json)
     chosen = _recipe(recipe or ("nightly" if data else "demo"), data, set_, skip_bad_rows)
-    outcome = _in_session(screen, home, "flows.nightly", "nightly", chosen, cluster)
+    outcome = _in_session(console, home, "flows.nightly", "nightly", chosen, cluster)
     if as_json:
-        screen.result({**asdict(outcome), "account": _account(screen)})
+        console.result({**asdict(outcome), "account": _account(console)})
         return
-    screen.table(outcome.report)
-    _show_decision(screen, outcome)
-    _show_examples(screen, outcome)
-    _show_account(screen)
+    console.table(outcome.report)
+    _show_decision(console, outcome)
+    _show_examples(console, outcome)
+    _show_account(console)
 
 
 def train(
@@ -84,12 +84,12 @@ def train(
     from infra.cli.values import parse_pairs
     from tagcore.fitting import model_class
 
-    screen = Screen(as_json)
+    console = Console(as_json)
     one = {"model": model_class(model).__name__, "params": parse_pairs(param), "calibrate": calibrate}
     one["thresholds"] = thresholds
     overrides = {"models": [one], "seeds": [seed], "name": "train"}
     chosen = _recipe("nightly" if data else "demo", data, set_, skip_bad_rows, overrides)
-    _show_findings(screen, _in_session(screen, home, "flows.experiment", "experiment", chosen, cluster))
+    _show_findings(console, _in_session(console, home, "flows.experiment", "experiment", chosen, cluster))
 
 
 def experiment(
@@ -115,16 +115,16 @@ def experiment(
     """
     from infra.cli.results import write_section
 
-    screen = Screen(as_json)
+    console = Console(as_json)
     chosen = _recipe(preset, data, set_, skip_bad_rows, without=without or [])
-    found = _in_session(screen, home, "flows.experiment", "experiment", chosen, cluster)
+    found = _in_session(console, home, "flows.experiment", "experiment", chosen, cluster)
     if into is not None:
         tables = "\n".join(part.markdown(level="###") for part in (*found.reports, *found.curves))
         name, command = chosen.name, f"tagflow experiment {preset}"
         if data is not None and "data.source" not in chosen.grid:  # one set of several: its section is its own
             name, command = f"{name} on {Path(data).name}", f"{command} --data {Path(data).name}"
         write_section(into, name, f"Experiment: {name}", f"{chosen.about}\n\n{tables}", command)
-    _show_findings(screen, found)
+    _show_findings(console, found)
 
 
 def ingest(
@@ -134,13 +134,13 @@ def ingest(
     as_json: JsonOption = False,
 ) -> None:
     """Read documents and tags into a stored corpus, and say what is in it."""
-    screen = Screen(as_json)
-    folder = _in_session(screen, home, "flows.stages", "ingest", _recipe("nightly", data, None, skip_bad_rows))
+    console = Console(as_json)
+    folder = _in_session(console, home, "flows.stages", "ingest", _recipe("nightly", data, None, skip_bad_rows))
     from tagcore.store.datasets import read_manifest
 
     counts = read_manifest(folder, "corpus")["counts"]
     if as_json:
-        screen.result({"corpus": folder, "counts": counts})
+        console.result({"corpus": folder, "counts": counts})
     else:
         print(f"{folder}: " + ", ".join(f"{n:,} {name}" for name, n in counts.items()))
 
@@ -153,8 +153,8 @@ def _recipe(
     more: dict | None = None,
     without: Sequence[str] = (),
 ) -> "Recipe":
+    from flows.recipes import load_recipe
     from infra.cli.values import parse_pairs
-    from tasks.recipe import load_recipe
 
     overrides: dict[str, Any] = {**parse_pairs(settings), **(more or {})}
     if data is not None:
@@ -175,58 +175,60 @@ def _sources(data: str, without: Sequence[str]) -> dict[str, Any]:
 
 
 def _in_session(
-    screen: Screen, home: Path | None, module: str, flow: str, recipe: "Recipe", cluster: str | None = None
+    console: Console, home: Path | None, module: str, flow: str, recipe: "Recipe", cluster: str | None = None
 ) -> Any:
     import importlib
 
     from infra.session import prepare
 
-    prepare(home, screen.say, cluster)
+    prepare(home, console.say, cluster)
     function = getattr(importlib.import_module(module), flow)
-    with screen.watching():
+    with console.watching():
         return function(recipe)
 
 
-def _show_decision(screen: Screen, outcome: "Outcome") -> None:
+def _show_decision(console: Console, outcome: "NightlyResult") -> None:
     decision = outcome.decision
     what = f"{decision.name} version {decision.challenger} ({outcome.report.rows[0].model})"
     verdict = "promoted" if decision.promoted else "not promoted"
-    screen.say(f"{what}: {verdict}, {decision.reason}")
-    screen.say(f"in service: {outcome.model}, version {decision.in_service}; report and plots: {outcome.report.folder}")
+    console.say(f"{what}: {verdict}, {decision.reason}")
+    console.say(
+        f"in service: {outcome.model}, version {decision.in_service}; report and plots: {outcome.report.folder}"
+    )
 
 
-def _show_examples(screen: Screen, outcome: "Outcome") -> None:
+def _show_examples(console: Console, outcome: "NightlyResult") -> None:
     for example in outcome.examples:
         given = f"   (people said: {', '.join(example.given)})" if example.given else "   (nobody tagged it)"
-        screen.say(f"\n  “{' '.join(example.text.split())[:150]}…”")
-        screen.say(f"  → {', '.join(f'{tag} {score:.2f}' for tag, score in example.suggested)}{given}")
+        console.say(f"\n  “{' '.join(example.text.split())[:150]}…”")
+        console.say(f"  → {', '.join(f'{tag} {score:.2f}' for tag, score in example.suggested)}{given}")
 
 
-def _show_findings(screen: Screen, found: "Findings") -> None:
-    if screen.as_json:
-        screen.result({**asdict(found), "account": _account(screen)})
+def _show_findings(console: Console, found: "ExperimentResult") -> None:
+    if console.as_json:
+        console.result({**asdict(found), "account": _account(console)})
         return
     for report in found.reports:
-        screen.table(report)
-        screen.say(f"report and plots: {report.folder}")
+        console.table(report)
+        console.say(f"report and plots: {report.folder}")
     for curves in found.curves:
         print(curves.markdown())
-        screen.say(f"curves: {curves.folder}")
-    _show_account(screen)
+        console.say(f"curves: {curves.folder}")
+    _show_account(console)
 
 
-def _account(screen: Screen) -> dict[str, float]:
+def _account(console: Console) -> dict[str, float]:
     """Where the time went: the steps' own work, and all that Prefect, MLflow and start-up added."""
-    total, work = screen.seconds(), sum(screen.worked.values())
-    training = sum(s for title, s in screen.worked.items() if title.startswith("train "))
-    overhead = total - screen.working()
+    total, work = console.seconds(), sum(console.worked.values())
+    training = sum(s for title, s in console.worked.items() if title.startswith("train "))
+    overhead = total - console.working()
     return {"total_seconds": total, "work_seconds": work, "train_seconds": training, "overhead_seconds": overhead}
 
 
-def _show_account(screen: Screen) -> None:
-    a = _account(screen)
-    screen.say(
+def _show_account(console: Console) -> None:
+    a = _account(console)
+    console.say(
         f"\n{a['total_seconds']:.1f} s in all: {a['work_seconds']:.1f} s of work, "
         f"{a['train_seconds']:.1f} s of it training; "
-        f"{a['overhead_seconds']:.1f} s of Prefect, MLflow, compiling and start-up; {screen.stood} steps stood already"
+        f"{a['overhead_seconds']:.1f} s of Prefect, MLflow, compiling and start-up; {console.stood} steps stood already"
     )

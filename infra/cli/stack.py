@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from infra.cli.console import Screen
+from infra.cli.console import Console
 
 HomeOption = Annotated[Path | None, typer.Option(help="The state folder (default .tagflow, or TAGFLOW_HOME).")]
 
@@ -15,7 +15,7 @@ def up(home: HomeOption = None) -> None:
     from infra.stack.prefect import ensure_server
     from tasks.settings import load_settings
 
-    server = ensure_server(load_settings(home=home).state, say=Screen().say)
+    server = ensure_server(load_settings(home=home).state, say=Console().say)
     print(f"Prefect at {server.url} (process {server.pid}), {'started' if server.started else 'already running'}")
 
 

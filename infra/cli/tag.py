@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from infra.cli.console import Screen
+from infra.cli.console import Console
 
 if TYPE_CHECKING:
     from tagcore.tagger import Tagger
@@ -43,26 +43,29 @@ def tag(
     `--explain` shows, for every tag, what each word of the text did to its score: a push up or down, and ± one
     standard deviation of it where the model knows how sure it is. "(always)" is what the tag gets from any text.
     """
-    from infra.cli.explanation import as_data, cannot_explain, show
+    from infra.cli.explanation import cannot_explain, explanation_data, show_explanation
 
     texts = _texts(text, file, whole)
     tagger = load_tagger(model, home)
-    screen = Screen(as_json)
+    console = Console(as_json)
     able = hasattr(tagger.model, "explain")
     if explain and not able:
-        screen.say(cannot_explain(tagger))
+        console.say(cannot_explain(tagger))
     for given, suggestions in zip(texts, tagger.label(texts) if label else tagger.suggest(texts, k), strict=True):
         known = tagger.known_words(given)
         why = {s.tag: tagger.explain(given, s.tag) for s in suggestions} if explain and able else {}
         if as_json:
-            tags = [{"tag": s.tag, "score": round(s.score, 6)} | as_data(why.get(s.tag), words) for s in suggestions]
+            tags = [
+                {"tag": s.tag, "score": round(s.score, 6)} | explanation_data(why.get(s.tag), words)
+                for s in suggestions
+            ]
             print(_line({"tags": tags, "known_words": known}))
             continue
         if known == 0:
-            screen.say("no word of this text is known: these are what the model falls back on")
+            console.say("no word of this text is known: these are what the model falls back on")
         print("\t".join(f"{s.tag} {s.score:.3f}" for s in suggestions))
         if why:
-            show(why, words)
+            show_explanation(why, words)
 
 
 def load_tagger(model: str | None, home: Path | None) -> "Tagger":

@@ -24,7 +24,7 @@ class Stoppable(Protocol):
     should_exit: bool
 
 
-class Activity:
+class IdleTracker:
     """An ASGI application that passes everything on and knows how long nobody has used it.
 
     A web socket that stays open counts as use: a flow in the middle of a long task sends nothing else.
@@ -53,11 +53,13 @@ class Activity:
         return 0.0 if self.open else time.monotonic() - self.last
 
 
-async def keep_house(server: Stoppable, activity: Activity, *, idle_seconds: float, state: Path, log: Path) -> None:
+async def end_when_idle(
+    server: Stoppable, activity: IdleTracker, *, idle_seconds: float, state: Path, log: Path
+) -> None:
     """End the server once nobody has used it for `idle_seconds` (0: never) or `state` names another process."""
     while not server.should_exit:
         await asyncio.sleep(min(LOOK_SECONDS, idle_seconds / 4 or LOOK_SECONDS))
-        shorten(log, LOG_LIMIT)
+        shorten_log(log, LOG_LIMIT)
         unused = server.started and 0 < idle_seconds < activity.idle_seconds
         server.should_exit = unused or not names_this_process(state)
 
@@ -69,7 +71,7 @@ def names_this_process(state: Path) -> bool:
         return False
 
 
-def shorten(log: Path, limit: int) -> None:
+def shorten_log(log: Path, limit: int) -> None:
     """Cut a log above `limit` bytes to its newer half, in place: its writers hold it open for appending."""
     if not log.exists() or log.stat().st_size <= limit:
         return

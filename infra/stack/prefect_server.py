@@ -17,7 +17,7 @@ from prefect.server.database.dependencies import MODELS_DEPENDENCIES
 from prefect.settings import get_current_settings
 from sqlalchemy.ext.asyncio import AsyncSession, AsyncSessionTransaction
 
-from infra.stack.idle import Activity, keep_house
+from infra.stack.idle import IdleTracker, end_when_idle
 
 GRACE_SECONDS = 3  # for open connections once asked to end
 
@@ -41,7 +41,7 @@ async def serve(listener: socket.socket, idle_seconds: float, state: Path, log: 
     database = get_current_settings().server.database.connection_url
     assert database is not None
     MODELS_DEPENDENCIES["database_config"] = QueuedWrites(connection_url=database.get_secret_value())
-    activity = Activity(create_app(final=True))
+    activity = IdleTracker(create_app(final=True))
     server = uvicorn.Server(
         uvicorn.Config(
             activity,
@@ -51,7 +51,7 @@ async def serve(listener: socket.socket, idle_seconds: float, state: Path, log: 
             timeout_graceful_shutdown=GRACE_SECONDS,
         )
     )
-    house = asyncio.create_task(keep_house(server, activity, idle_seconds=idle_seconds, state=state, log=log))
+    house = asyncio.create_task(end_when_idle(server, activity, idle_seconds=idle_seconds, state=state, log=log))
     await server.serve(sockets=[listener])
     house.cancel()
 

@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
-from tagcore.base import Progress, silent
+from tagcore.base import Progress, no_progress
 from tagcore.corpus import csr_from_lists, lists_from_csr, names_table
-from tagcore.features.corpus_reader import CorpusPieces, Piece
+from tagcore.features.corpus_reader import CorpusReader, RowGroup
 from tagcore.features.split import Split
 from tagcore.shards import Executor, InProcess
-from tagcore.store.datasets import Dataset, writing
+from tagcore.store.datasets import Dataset, write_dataset
 from tagcore.store.schemas import ROWS
 from tagcore.store.storage import Storage
 from tagcore.text import Vectoriser
@@ -47,14 +47,14 @@ def make_features(
     `storage` is where the executor's workers find a copy of the corpus' files, if not in its folder. The result is the
     same bits on every executor.
     """
-    executor, progress, n = executor or InProcess(), progress or silent, corpus.counts["documents"]
+    executor, progress, n = executor or InProcess(), progress or no_progress, corpus.counts["documents"]
     if not n:
         raise ValueError(f"{corpus.folder}: the corpus is empty")
-    pieces = CorpusPieces(corpus, split).settled()
+    pieces = CorpusReader(corpus, split).settled()
     pieces = pieces.at(storage) if storage else pieces
     names = corpus.names("words") if pieces.counted else None
     vectoriser.fit_frequencies(_frequencies(pieces, vectoriser, executor, progress), names)
-    with writing(folder, "features", **manifest) as writer:
+    with write_dataset(folder, "features", **manifest) as writer:
         done = n
         for rows in _in_order(executor, _weigh, pieces.parts(), vectoriser):
             for side in ("train", "test"):
@@ -88,7 +88,7 @@ def tag_frequencies(features: Dataset, side: str) -> np.ndarray:
 
 
 def _frequencies(
-    pieces: CorpusPieces, vectoriser: Vectoriser, executor: Executor, progress: Progress
+    pieces: CorpusReader, vectoriser: Vectoriser, executor: Executor, progress: Progress
 ) -> Iterator[dict[str, np.ndarray]]:
     """What the vocabulary is chosen by; ends in a ValueError where there is nothing to learn from or to measure on."""
     n, sides = pieces.corpus.counts["documents"], np.zeros(4, np.int64)
@@ -99,7 +99,7 @@ def _frequencies(
     _require_both_sides(pieces.corpus, *sides.tolist())
 
 
-def _count(pieces: CorpusPieces, shared: dict[str, Any]) -> dict[str, Any]:
+def _count(pieces: CorpusReader, shared: dict[str, Any]) -> dict[str, Any]:
     """Pass 1: how frequent the terms of a shard are, and how many of its documents are what."""
     vectoriser, sides = _made.vectoriser(shared), np.zeros(4, np.int64)
     if pieces.counted:
@@ -109,7 +109,7 @@ def _count(pieces: CorpusPieces, shared: dict[str, Any]) -> dict[str, Any]:
     return {"terms": [vectoriser.count_terms(texts)], "sides": sides}
 
 
-def _bags(vectoriser: Vectoriser, piece: Piece, pieces: CorpusPieces, sides: np.ndarray) -> dict[str, np.ndarray]:
+def _bags(vectoriser: Vectoriser, piece: RowGroup, pieces: CorpusReader, sides: np.ndarray) -> dict[str, np.ndarray]:
     assert piece.bags is not None
     try:
         return vectoriser.count_bags(piece.bags, piece.bags.shape[1], _learnt(piece, sides), piece.first)
@@ -117,14 +117,14 @@ def _bags(vectoriser: Vectoriser, piece: Piece, pieces: CorpusPieces, sides: np.
         raise ValueError(f"{pieces.where('bags.parquet')}: {error}") from error
 
 
-def _learnt(piece: Piece, sides: np.ndarray) -> np.ndarray:
+def _learnt(piece: RowGroup, sides: np.ndarray) -> np.ndarray:
     """The documents to learn from; adds to the number of all, of either side, of those with a tag."""
     learnt = ~piece.held_out & piece.used
     sides += len(learnt), learnt.sum(), (piece.held_out & piece.used).sum(), piece.tagged.sum()
     return learnt
 
 
-def _weigh(pieces: CorpusPieces, shared: dict[str, Any]) -> dict[str, Any]:
+def _weigh(pieces: CorpusReader, shared: dict[str, Any]) -> dict[str, Any]:
     """Pass 2: the rows of one row group, by side."""
     vectoriser = _made.vectoriser(shared)
     (piece,) = pieces
@@ -137,7 +137,7 @@ def _weigh(pieces: CorpusPieces, shared: dict[str, Any]) -> dict[str, Any]:
     return rows
 
 
-def _in_order(executor: Executor, step: Callable, shards: list[CorpusPieces], vectoriser: Vectoriser) -> Iterator[Any]:
+def _in_order(executor: Executor, step: Callable, shards: list[CorpusReader], vectoriser: Vectoriser) -> Iterator[Any]:
     """step(shard, the vectoriser as plain arrays) of every shard in turn, some of them worked on ahead."""
     shared = executor.share(vectoriser.parts())
     ahead: deque = deque()

@@ -20,7 +20,7 @@ from tagcore.store.storage import Folder, Storage
 _HEAD = ["id", "split"]
 
 
-class Piece(NamedTuple):
+class RowGroup(NamedTuple):
     """One row group of a corpus as the models will see it."""
 
     first: int
@@ -33,7 +33,7 @@ class Piece(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CorpusPieces:
+class CorpusReader:
     """A corpus, or a run of its row groups, read again and again, one row group at a time.
 
     Small enough to be sent to whoever shall read it. Only the whole corpus can tell the cuts of a split: a part is
@@ -46,7 +46,7 @@ class CorpusPieces:
     groups: range | None = None  # all
     cuts: Cuts | None = None
 
-    def __iter__(self) -> Iterator[Piece]:
+    def __iter__(self) -> Iterator[RowGroup]:
         cuts = self.settled().cuts
         columns = _HEAD if self.counted else [*_HEAD, "title", "text"]
         with ExitStack() as stack:
@@ -59,7 +59,7 @@ class CorpusPieces:
                 used = _used(documents, tags) & ~self.split.left_out(documents, cuts)
                 texts = None if self.counted else document_texts(documents)
                 shown = self.split.shown(documents, tags, held_out)
-                yield Piece(first, texts, bags, shown, np.diff(tags.indptr) > 0, held_out, used)
+                yield RowGroup(first, texts, bags, shown, np.diff(tags.indptr) > 0, held_out, used)
 
     @property
     def counted(self) -> bool:
@@ -71,17 +71,17 @@ class CorpusPieces:
         """What it reads."""
         return [f"{table}.parquet" for table in ("documents", "taggings", *(["bags"] if self.counted else []))]
 
-    def at(self, storage: Storage) -> "CorpusPieces":
+    def at(self, storage: Storage) -> "CorpusReader":
         """The same where a copy of its files lies."""
         return replace(self, storage=storage)
 
-    def parts(self, count: int | None = None) -> "list[CorpusPieces]":
+    def parts(self, count: int | None = None) -> "list[CorpusReader]":
         """So many runs of row groups, of nearly equal length; one for each row group where no number is given."""
         n_groups, settled = self.corpus.groups("documents"), self.settled()
         runs = row_shards(n_groups, count or n_groups)
         return [replace(settled, groups=range(run.start, run.stop)) for run in runs]
 
-    def settled(self) -> "CorpusPieces":
+    def settled(self) -> "CorpusReader":
         """The same with the cuts, which may take a walk over all ids."""
         return replace(self, cuts=self.split.cuts(self._heads)) if self.cuts is None else self
 
@@ -118,7 +118,7 @@ class CorpusPieces:
 class _Tables:
     """The open files of a corpus; their row groups speak of the same documents."""
 
-    def __init__(self, pieces: CorpusPieces, opened: list[pq.ParquetFile]) -> None:
+    def __init__(self, pieces: CorpusReader, opened: list[pq.ParquetFile]) -> None:
         self._where, self._counts = pieces.where, pieces.corpus.counts
         self._files = dict(zip(pieces.files, opened, strict=True))
         self.n_groups = opened[0].num_row_groups

@@ -43,8 +43,8 @@ class Rows(Protocol):
     def labels(self, part: slice) -> sp.csr_matrix:
         """their tags alone, without reading a word."""
 
-    def recipe(self, part: slice) -> Any:
-        """what `load_recipe` makes those rows of: as little as can be sent to another process."""
+    def part(self, part: slice) -> Any:
+        """what `load_part` makes those rows of: as little as can be sent to another process."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,12 +78,12 @@ class InMemory:
         _require_part(part, self.n_rows)
         return self.Y[part]
 
-    def recipe(self, part: slice) -> XY:
+    def part(self, part: slice) -> XY:
         return self.load(part)
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredRows:
     """One side of a features data set: reads only the row groups that a part overlaps."""
 
     storage: Storage
@@ -93,7 +93,7 @@ class Stored:
     n_labels: int
 
     @classmethod
-    def open(cls, folder: Path | str, side: str) -> "Stored":
+    def open(cls, folder: Path | str, side: str) -> "StoredRows":
         """Compares schemas, sizes and counts with the manifest, and reads no row."""
         data = Dataset.open(folder, "features", verify=False)
         with pq.ParquetFile(data.folder / f"{side}.parquet") as file:
@@ -110,7 +110,7 @@ class Stored:
     def n_rows(self) -> int:
         return self.edges[-1]
 
-    def at(self, storage: Storage) -> "Stored":
+    def at(self, storage: Storage) -> "StoredRows":
         """The same rows where a copy of their file lies."""
         return replace(self, storage=storage)
 
@@ -122,7 +122,7 @@ class Stored:
         (Y,) = self._matrices(part, [("tags", "counts", self.n_labels)])
         return Y
 
-    def recipe(self, part: slice) -> "StoredPart":
+    def part(self, part: slice) -> "StoredPart":
         return StoredPart(self, part)
 
     def _matrices(self, part: slice, columns: list[Columns]) -> list[sp.csr_matrix]:
@@ -166,16 +166,16 @@ class Stored:
 class StoredPart:
     """Where to find a few rows."""
 
-    rows: Stored
+    rows: StoredRows
     part: slice
 
 
-def load_recipe(recipe: XY | StoredPart) -> XY:
+def load_part(recipe: XY | StoredPart) -> XY:
     """The rows of a recipe."""
     return recipe.rows.load(recipe.part) if isinstance(recipe, StoredPart) else recipe
 
 
-def loaded_once(recipe: XY | StoredPart, prepare: Callable[[XY], T]) -> T:
+def load_part_once(recipe: XY | StoredPart, prepare: Callable[[XY], T]) -> T:
     """What `prepare`, a method of something hashable, makes of the rows of a recipe; as long as someone in this process
     holds it, whoever asks for the same gets that very object."""
     if not isinstance(recipe, StoredPart):
@@ -184,7 +184,7 @@ def loaded_once(recipe: XY | StoredPart, prepare: Callable[[XY], T]) -> T:
     with _loading:
         found = _held.get(key)
         if found is None:
-            found = _held[key] = prepare(load_recipe(recipe))
+            found = _held[key] = prepare(load_part(recipe))
         return found
 
 
@@ -195,12 +195,12 @@ _loading = threading.Lock()
 def shards_of(rows: Rows, count: int, prepare: Callable[[XY], Any], executor: Executor | None = None) -> Shards:
     """The rows in `count` shards; `prepare`, a function of a module, makes of (X, Y) what the steps work on."""
     cuts = row_shards(rows.n_rows, count)
-    recipes = [rows.recipe(cut) for cut in cuts]
+    recipes = [rows.part(cut) for cut in cuts]
     return Shards(recipes, partial(_prepared, prepare), executor, [cut.start for cut in cuts])
 
 
 def _prepared(prepare: Callable[[XY], Any], recipe: Any) -> Any:
-    return prepare(load_recipe(recipe))
+    return prepare(load_part(recipe))
 
 
 def _require_part(part: slice, n: int) -> None:

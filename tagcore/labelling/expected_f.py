@@ -22,7 +22,7 @@ from tagcore.labelling.kernels.expected_f import (
 )
 from tagcore.labelling.posterior import Posterior
 from tagcore.labelling.rules import best_rows, checked_rates
-from tagcore.scoring.blocks import Part, Parts, ScoreBlocks
+from tagcore.scoring.blocks import PartitionedScores, ScoreBlocks, ScorePart
 from tagcore.shards import Arrays, freeze
 
 _STORED_BYTES = 2**28  # the sample of LANES classes may take this much; where it would not, draw again for every row
@@ -58,8 +58,8 @@ class ExpectedF:
 
 
 def expected_f(
-    parts: Parts,
-    drawn_from: Callable[[Part], tuple[sp.csr_matrix, Posterior]],
+    parts: PartitionedScores,
+    drawn_from: Callable[[ScorePart], tuple[sp.csr_matrix, Posterior]],
     *,
     samples: int = 5,
     thresholds: int | np.ndarray = 20,
@@ -88,7 +88,9 @@ def expected_f(
     return ExpectedF(limits, above[:, :, 1:], above[:, :, 0], labelled[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:])
 
 
-def quantile_thresholds(scores: ScoreBlocks | Parts, rates: np.ndarray, n_rows: int, count: int = 20) -> np.ndarray:
+def quantile_thresholds(
+    scores: ScoreBlocks | PartitionedScores, rates: np.ndarray, n_rows: int, count: int = 20
+) -> np.ndarray:
     """(C, count) thresholds on the scores, ascending: geometric in the number labelled, from 8 to 1/8 of its rate.
 
     At least one row is labelled, unless a class has rate 0: its thresholds are +inf.
@@ -114,7 +116,9 @@ def sampled_biases(posterior: Posterior, samples: int, seed: int) -> np.ndarray:
     return np.ascontiguousarray(drawn[:, posterior.bias_of])
 
 
-def count_part(part: Part, *, drawn_from: Callable, samples: int, seed: int, order: str, limits: np.ndarray) -> Arrays:
+def count_part(
+    part: ScorePart, *, drawn_from: Callable, samples: int, seed: int, order: str, limits: np.ndarray
+) -> Arrays:
     """Histograms of how many thresholds rows are above: of all rows, and of those that each sample gives the class."""
     X, posterior = drawn_from(part)
     _require_rows(X, posterior, part.first)
@@ -158,7 +162,7 @@ def _require_rows(X: sp.csr_matrix, posterior: Posterior, first: int) -> None:
         raise ValueError(f"row {first + row} of X holds a value that is not finite")
 
 
-def _limits(thresholds: int | np.ndarray, grid: str, parts: Parts, rates: np.ndarray | None) -> np.ndarray:
+def _limits(thresholds: int | np.ndarray, grid: str, parts: PartitionedScores, rates: np.ndarray | None) -> np.ndarray:
     """Thresholds on the scores, (C, G), ascending."""
     n_rows, classes = parts.shape
     if isinstance(thresholds, np.ndarray):

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagcore.metrics.kernels.hits import keep_best_rows
-from tagcore.scoring.blocks import Part, Parts, ScoreBlocks, Whole, checked_blocks, unknown_truth
+from tagcore.scoring.blocks import LocalScores, PartitionedScores, ScoreBlocks, ScorePart, checked_blocks, unknown_truth
 from tagcore.shards import freeze
 
 
@@ -63,7 +63,7 @@ def threshold_labels(score_blocks: ScoreBlocks, thresholds: np.ndarray) -> sp.cs
     return _labels(np.concatenate(labels), np.cumsum(np.concatenate(counts)), len(thresholds))
 
 
-def class_mass_labels(scores: ScoreBlocks | Parts, rates: np.ndarray, n_rows: int) -> sp.csr_matrix:
+def class_mass_labels(scores: ScoreBlocks | PartitionedScores, rates: np.ndarray, n_rows: int) -> sp.csr_matrix:
     """Class-mass normalisation: label c goes to its round(rate_c · n) best rows, ties to the lower row."""
     best = best_rows(scores, _mass(rates, n_rows), n_rows)
     order = np.lexsort((best.labels, best.rows))
@@ -71,7 +71,7 @@ def class_mass_labels(scores: ScoreBlocks | Parts, rates: np.ndarray, n_rows: in
     return _labels(best.labels[order], indptr, len(best.counts))
 
 
-def class_mass_thresholds(scores: ScoreBlocks | Parts, rates: np.ndarray, n_rows: int) -> np.ndarray:
+def class_mass_thresholds(scores: ScoreBlocks | PartitionedScores, rates: np.ndarray, n_rows: int) -> np.ndarray:
     """The thresholds behind class-mass normalisation, for `threshold_labels` on later rows.
 
     Scores that tie with the last labelled row are all above the threshold. A label of no rows has +inf.
@@ -83,16 +83,16 @@ def class_mass_thresholds(scores: ScoreBlocks | Parts, rates: np.ndarray, n_rows
     return thresholds
 
 
-def best_rows(scores: ScoreBlocks | Parts, counts: np.ndarray, n_rows: int) -> BestRows:
+def best_rows(scores: ScoreBlocks | PartitionedScores, counts: np.ndarray, n_rows: int) -> BestRows:
     """The best counts[c] of all n rows for every label c, exact in whatever parts the scores are.
 
     Parts keep what could be among the best of all, and are joined two by two: no one holds more than the result.
     """
-    parts = Whole(scores, unknown_truth(n_rows, len(counts))) if callable(scores) else scores
+    parts = LocalScores(scores, unknown_truth(n_rows, len(counts))) if callable(scores) else scores
     return parts.sum(keep_best, counts=np.asarray(counts, np.int64))["best"]
 
 
-def keep_best(part: Part, *, counts: np.ndarray) -> dict[str, BestRows]:
+def keep_best(part: ScorePart, *, counts: np.ndarray) -> dict[str, BestRows]:
     """The best rows of one part."""
     room = np.minimum(counts, part.truth.shape[0])
     starts = freeze(np.concatenate(([0], np.cumsum(room))))

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from safetensors.numpy import load_file, save_file
 from sklearn.base import clone
 
-from tagcore.base import Progress, TagModel, label_matrix, silent
+from tagcore.base import Progress, TagModel, label_matrix, no_progress
 from tagcore.labelling.kernels.thresholds import best_thresholds, count_negatives, gather_positives
 from tagcore.labelling.rules import ScoreBlocks, checked_blocks
 from tagcore.shards import Executor
@@ -58,7 +58,7 @@ def cross_validated_thresholds(
     Y = label_matrix(Y, X.shape[0])
     if not 2 <= folds <= X.shape[0]:
         raise ValueError(f"folds must be from 2 to the {X.shape[0]} rows, got {folds!r}")
-    progress = progress or silent
+    progress = progress or no_progress
     held_out = np.array_split(np.random.default_rng(seed).permutation(X.shape[0]), folds)
     twins = []
     for done, rows in enumerate(held_out, start=1):

@@ -10,7 +10,7 @@ from tagcore.base import label_matrix
 from tagcore.metrics.kernels import hits as kernels
 from tagcore.metrics.kernels.row_ranking import sort_segments
 from tagcore.metrics.row_ranking import LabelRanking, RowRanks, checked_scores, rank_rows
-from tagcore.scoring.blocks import Part, Parts, ScoreBlocks, Whole
+from tagcore.scoring.blocks import LocalScores, PartitionedScores, ScoreBlocks, ScorePart
 from tagcore.shards import Arrays, freeze
 
 _LIMB = 2**32  # pairs of all cells may be more than 64 bits hold: they are added as two numbers
@@ -57,19 +57,19 @@ def roc_auc(Y: Any, scores: ScoreBlocks | sp.spmatrix, *, absent: float = 0.0) -
     truth = label_matrix(Y, np.shape(Y)[0])
     if sp.issparse(scores):
         return _of_sparse(truth, checked_scores(scores, truth.shape, absent), absent)
-    whole = Whole(scores, truth)
+    whole = LocalScores(scores, truth)
     (ranks,) = whole.collect(rank_rows)
     return areas(whole, truth, **ranks)
 
 
-def areas(parts: Parts, truth: sp.csr_matrix, measures: np.ndarray, of_positives: np.ndarray) -> AUC:
+def areas(parts: PartitionedScores, truth: sp.csr_matrix, measures: np.ndarray, of_positives: np.ndarray) -> AUC:
     """From what `rank_rows` found of all rows, by one more walk."""
     pairs = parts.sum(count_pairs, **_positives(truth, of_positives))
     high, low = map(int, pairs["all"])
     return _auc(truth, measures, pairs["labels"], high * _LIMB + low)
 
 
-def count_pairs(part: Part, *, starts: np.ndarray, by_label: np.ndarray, pooled: np.ndarray) -> Arrays:
+def count_pairs(part: ScorePart, *, starts: np.ndarray, by_label: np.ndarray, pooled: np.ndarray) -> Arrays:
     """Twice the pairs of a positive with a lower cell of this part, a tie being half a pair: by label, and in all."""
     n_labels = part.truth.shape[1]
     labels, total = np.zeros(n_labels, np.int64), 0

@@ -7,22 +7,22 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from tagcore.base import Progress, best_k, label_matrix, silent
+from tagcore.base import Progress, best_k, label_matrix, no_progress
 from tagcore.features.rows import InMemory
 from tagcore.labelling.rules import top_k_labels
 from tagcore.metrics.auc import AUC, areas
 from tagcore.metrics.breakdown import breakdown_table
 from tagcore.metrics.calibration import STRATEGIES, expected_calibration_error, reliability_curve
 from tagcore.metrics.classification import LabelCounts, hamming_loss, label_counts, per_tag_table
-from tagcore.metrics.evaluation import Counts, Evaluation
+from tagcore.metrics.evaluation import Evaluation, EvaluationCounts
 from tagcore.metrics.intervals import Measure, bootstrap_intervals, bootstrap_ratios
 from tagcore.metrics.kendall import kendall_at, kendall_union_at
 from tagcore.metrics.propensity import Ratio, propensities, propensity_hits
 from tagcore.metrics.ranking import Hits, mark_hits
 from tagcore.metrics.row_ranking import RowRanks
-from tagcore.metrics.rule_quality import labelled, require_rules
-from tagcore.scoring.blocks import Part
-from tagcore.scoring.sharded import Spread
+from tagcore.metrics.rule_quality import evaluate_rules, require_rules
+from tagcore.scoring.blocks import ScorePart
+from tagcore.scoring.sharded import ShardedScores
 from tagcore.shards import Executor
 
 SUGGESTED = 5  # F1, the tables of tags and calibration are of the first 5 suggestions
@@ -47,7 +47,7 @@ def evaluate(
     """Measures a model or tagger on `Rows`, or on word weights X with true tags Y (n × L, a tag present iff > 0).
 
     `train_counts` says how often each tag was trained on, in how many `train_documents`; propensity-scored measures
-    need both. `labelling` names rules whose labels are measured beside the ranking (`tagcore.metrics.rule_quality.RULES`).
+    need both. `labelling` names rules whose labels are measured beside the ranking.
     `seed` fixes the draws of the intervals. Rows are scored in shards, where the executor runs them; only their tags
     and best suggestions come here.
     """
@@ -60,8 +60,8 @@ def evaluate(
     rates = None if train_counts is None or not train_documents else np.asarray(train_counts) / train_documents
     require_rules(labelling, rates)
     ks = sorted(set(ks))
-    progress = progress or silent
-    spread = Spread(model, rows, executor)
+    progress = progress or no_progress
+    spread = ShardedScores(model, rows, executor)
 
     depth = max(*ks, CURVE, SUGGESTED)
     seen = spread.collect(look, k=depth)
@@ -83,7 +83,7 @@ def evaluate(
 
     right = ranked.right[:, :SUGGESTED]
     probabilities = model.proba(scores[:, :SUGGESTED])
-    by_rule = labelled(spread, model, truth, of_positives, labelling, rates)
+    by_rule = evaluate_rules(spread, model, truth, of_positives, labelling, rates)
     progress(3, PASSES, {name: measure.value for name, measure in by_rule.macro.items()})
     ratios = _micro(right, hits.n_true)
     if train_counts is not None and train_documents is not None:
@@ -113,7 +113,7 @@ def evaluate(
     )
 
 
-def look(part: Part, *, k: int) -> dict[str, Any]:
+def look(part: ScorePart, *, k: int) -> dict[str, Any]:
     """The first walk: the true tags of a part, its best k suggestions, and what all its scores say of its rows."""
     n, n_labels = part.truth.shape
     tags, scores = np.empty((n, min(k, n_labels)), np.int64), np.empty((n, min(k, n_labels)))
@@ -189,8 +189,8 @@ def _reliability(probabilities: np.ndarray, right: np.ndarray) -> pa.Table:
     return pa.concat_tables(curves)
 
 
-def _counts(truth: sp.csr_matrix, train_counts: np.ndarray | None, auc: AUC) -> Counts:
-    return Counts(
+def _counts(truth: sp.csr_matrix, train_counts: np.ndarray | None, auc: AUC) -> EvaluationCounts:
+    return EvaluationCounts(
         documents=truth.shape[0],
         untagged_documents=int(np.count_nonzero(np.diff(truth.indptr) == 0)),
         tags=truth.shape[1],

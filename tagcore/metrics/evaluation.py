@@ -15,7 +15,7 @@ TABLES = ("per_document", "per_tag", "breakdown", "histogram", "reliability", "c
 
 
 @dataclass(frozen=True)
-class Counts:
+class EvaluationCounts:
     """What was measured on, and what had to be left out of the mean AUCs for having no positive or no negative."""
 
     documents: int
@@ -37,7 +37,7 @@ class Evaluation:
     """
 
     summary: dict[str, Measure]
-    counts: Counts
+    counts: EvaluationCounts
     per_document: pa.Table  # document (its row in the test set) and one column per measure of single documents
     per_tag: pa.Table
     breakdown: pa.Table  # popular against rare tags: head, torso, tail, unseen; empty without training counts
@@ -70,7 +70,7 @@ class Evaluation:
                 name: Measure(**{k: math.nan if v is None else v for k, v in bounds.items()})
                 for name, bounds in head["summary"].items()
             }
-            counts = Counts(**head["counts"])
+            counts = EvaluationCounts(**head["counts"])
             tables = {}
             for name in TABLES:
                 path = folder / f"{name}.parquet"

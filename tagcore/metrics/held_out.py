@@ -7,14 +7,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagcore.corpus import Names
-from tagcore.features.corpus_reader import CorpusPieces
+from tagcore.features.corpus_reader import CorpusReader
 from tagcore.features.split import Split
-from tagcore.metrics import mark_hits
+from tagcore.metrics.ranking import mark_hits
 from tagcore.store.datasets import Dataset
 from tagcore.tagger import Tagger
 
 
-def at_k(measure: str) -> tuple[str, int]:
+def parse_measure(measure: str) -> tuple[str, int]:
     """The measure's name and its k; ValueError for one that models cannot be compared by."""
     name, _, k = measure.partition("@")
     if name not in ("P", "R", "nDCG", "acc") or not k.isdigit() or int(k) < 1:
@@ -24,12 +24,12 @@ def at_k(measure: str) -> tuple[str, int]:
 
 def held_out_values(tagger: Tagger, corpus: Dataset, features: Dataset, measure: str) -> np.ndarray:
     """One value of the measure per held-out document, in the order of the features' test rows."""
-    name, k = at_k(measure)
+    name, k = parse_measure(measure)
     tags = Names(features.names("tags"))
     ids = np.array([tags.id(tag) for tag in tagger.tag_names])  # tags that are new here stand after all others
     columns = _columns(tagger, corpus)
     values = []
-    for piece in CorpusPieces(corpus, Split(**features.manifest["parameters"]["split"])):
+    for piece in CorpusReader(corpus, Split(**features.manifest["parameters"]["split"])):
         rows = np.flatnonzero(piece.held_out & piece.used)
         if not rows.size:
             continue

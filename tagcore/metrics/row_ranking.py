@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from tagcore.base import label_matrix
 from tagcore.metrics.kernels import row_ranking as kernels
-from tagcore.scoring.blocks import Part, ScoreBlocks
+from tagcore.scoring.blocks import ScoreBlocks, ScorePart
 from tagcore.shards import Arrays, freeze
 
 
@@ -59,10 +59,10 @@ def label_ranking(Y: Any, scores: ScoreBlocks | sp.spmatrix, *, absent: float = 
         ranks = RowRanks(truth)
         ranks.add_sparse(checked_scores(scores, truth.shape, absent), absent)
         return LabelRanking(*ranks.measures)
-    return LabelRanking(*rank_rows(Part(scores, truth))["measures"])
+    return LabelRanking(*rank_rows(ScorePart(scores, truth))["measures"])
 
 
-def rank_rows(part: Part) -> Arrays:
+def rank_rows(part: ScorePart) -> Arrays:
     """The measures of a part's rows, (5, n), and the scores of its true cells."""
     ranks = RowRanks(part.truth)
     for first, block in part.blocks():

@@ -19,8 +19,8 @@ from tagcore.labelling.rules import class_mass_labels
 from tagcore.metrics.classification import LabelCounts, label_counts, row_counts
 from tagcore.metrics.intervals import Measure
 from tagcore.metrics.propensity import Ratio
-from tagcore.scoring.blocks import Part
-from tagcore.scoring.sharded import Spread
+from tagcore.scoring.blocks import ScorePart
+from tagcore.scoring.sharded import ShardedScores
 
 RULES = ("half", "class-mass", "thresholds", "sampled")
 
@@ -53,7 +53,7 @@ class Tally:
 
 
 @dataclass(frozen=True, eq=False)
-class Labelled:
+class RuleQuality:
     """`table` has a line for every rule asked for, empty where the model cannot follow it.
 
     `expected_f` is the sampled rule's curve over its grid of thresholds: their mean probability `theta`, the F1 that
@@ -74,14 +74,14 @@ def require_rules(rules: Sequence[str], rates: np.ndarray | None) -> None:
         raise ValueError("class-mass needs train_counts and train_documents: how often each tag was trained on")
 
 
-def labelled(
-    spread: Spread,
+def evaluate_rules(
+    spread: ShardedScores,
     model: Any,
     truth: sp.csr_matrix,
     of_positives: np.ndarray,
     rules: Sequence[str],
     rates: np.ndarray | None = None,
-) -> Labelled:
+) -> RuleQuality:
     """`of_positives` are the scores of the true cells, in their order; `rates` is every label's share of the training
     documents, which class-mass needs.
 
@@ -101,7 +101,7 @@ def labelled(
         tallies = {**tallies, "class-mass": Tally(label_counts(truth, labels), right, n_given)}
     n_true = np.diff(truth.indptr)
     known = np.ones(truth.shape[1], bool) if rates is None or not rates.any() else rates > 0
-    return Labelled(
+    return RuleQuality(
         micro={f"micro-F1 ({r})": Ratio(2 * t.right, t.given + n_true) for r, t in _in_order(rules, tallies)},
         macro={f"macro-F1 ({r})": Measure(t.tags.of(known).macro().f1) for r, t in _in_order(rules, tallies)},
         table=pa.Table.from_pylist([_line(rule, tallies.get(rule), known) for rule in rules], LABELLING),
@@ -118,7 +118,7 @@ def true_f1(truth: sp.csr_matrix, of_positives: np.ndarray, sampled: ExpectedF) 
     return np.divide(2 * tp, both, out=np.zeros(tp.shape), where=both > 0)
 
 
-def tally(part: Part, *, rules: Sequence[str], best: np.ndarray | None) -> dict[str, Tally]:
+def tally(part: ScorePart, *, rules: Sequence[str], best: np.ndarray | None) -> dict[str, Tally]:
     """Every rule that looks at single scores, in one walk; `best` are the thresholds of the sampled one."""
     n_labels = part.truth.shape[1]
     none = np.zeros(n_labels, np.int64)
@@ -136,14 +136,14 @@ def tally(part: Part, *, rules: Sequence[str], best: np.ndarray | None) -> dict[
     return found
 
 
-def _chosen(part: Part, rule: str, scores: np.ndarray, best: np.ndarray | None) -> np.ndarray:
+def _chosen(part: ScorePart, rule: str, scores: np.ndarray, best: np.ndarray | None) -> np.ndarray:
     """Which labels the rule gives, (rows, L)."""
     if rule == "half":
         return part.scorer.proba(scores) > 0.5
     return scores > (best if rule == "sampled" else part.scorer.thresholds)
 
 
-def _expected_f(model: Any, spread: Spread) -> ExpectedF | None:
+def _expected_f(model: Any, spread: ShardedScores) -> ExpectedF | None:
     sampled = getattr(model, "expected_f", None)
     return None if sampled is None else sampled(spread)
 

@@ -14,7 +14,7 @@ from tagcore.corpus import Block, Ratings
 from tagcore.kernels.parsing.leading_number import headed_bags, headed_lists
 from tagcore.kernels.parsing.lines import NUMBER, PAIR, TAG, TWICE, WIDTH, WORD
 from tagcore.readers.companions import beside, read_names
-from tagcore.readers.files import InputFile, Limits, line_chunks, too_long
+from tagcore.readers.files import InputFile, ReadLimits, line_chunks, too_long
 from tagcore.readers.rejects import BadRow, ReadError, Rejects
 from tagcore.readers.source import Source
 from tagcore.readers.sparse import SparseRows, report_bad
@@ -28,9 +28,9 @@ class CiteULike(Source):
     """The id of a paper is its row, counted from 0. Links of tags and papers stay in memory, bags of words do not."""
 
     format = "citeulike"
-    Options = Limits
+    Options = ReadLimits
 
-    def __init__(self, files: Sequence[InputFile], options: Limits, *, skip_bad_rows: Path | None = None) -> None:
+    def __init__(self, files: Sequence[InputFile], options: ReadLimits, *, skip_bad_rows: Path | None = None) -> None:
         super().__init__([beside(files[0], _BAGS)], options, skip_bad_rows=skip_bad_rows)
         self._links = beside(files[0], _BY_TAG, _BY_PAPER)
         word_file, tag_file = beside(files[0], _WORDS), beside(files[0], _TAGS)
@@ -72,7 +72,7 @@ class CiteULike(Source):
 def read_libraries(path: Path | str) -> Ratings:
     """Who keeps which papers (users.dat of the folder, or that file), each with the value 1; users are named by row."""
     path = Path(path)
-    limits = Limits()
+    limits = ReadLimits()
     file = beside(InputFile(path / _USERS if path.is_dir() else path), _USERS)
     n_users, n_papers = _count_lines(file, limits), _count_lines(beside(file, _BAGS), limits)
     kept = _read_lists(file, limits, n_users, n_papers, "paper")
@@ -81,7 +81,7 @@ def read_libraries(path: Path | str) -> Ratings:
     return Ratings(table, [str(i) for i in range(n_users)], [str(i) for i in range(n_papers)])
 
 
-def _read_lists(file: InputFile, limits: Limits, n_rows: int, n_columns: int, what: str) -> sp.csr_matrix:
+def _read_lists(file: InputFile, limits: ReadLimits, n_rows: int, n_columns: int, what: str) -> sp.csr_matrix:
     """The rows `n id id ...` of a file as a matrix of ones; a bad one always raises, for without it links are lost."""
     expected = {
         TAG: f"a whole number first, how many {what}s there are",
@@ -105,7 +105,7 @@ def _read_lists(file: InputFile, limits: Limits, n_rows: int, n_columns: int, wh
     return matrix
 
 
-def _count_lines(file: InputFile, limits: Limits) -> int:
+def _count_lines(file: InputFile, limits: ReadLimits) -> int:
     last = 0
     for chunk in line_chunks(file, limits):
         last = chunk.next_line - chunk.data.endswith(b"\n")

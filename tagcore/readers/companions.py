@@ -1,7 +1,7 @@
 """Files that accompany the data: the one of a given name beside it, and lists of names, one a line."""
 
 from tagcore.corpus import Names
-from tagcore.readers.files import InputFile, Limits, read_small, zip_members
+from tagcore.readers.files import InputFile, ReadLimits, read_small, zip_members
 from tagcore.readers.rejects import ReadError
 
 
@@ -21,7 +21,7 @@ def beside(file: InputFile, *names: str) -> InputFile:
     raise ReadError(f"{file.name}: no {' or '.join(names)} beside it")
 
 
-def read_names(file: InputFile, limits: Limits, expected: int | None = None) -> Names:
+def read_names(file: InputFile, limits: ReadLimits, expected: int | None = None) -> Names:
     """The names, which must all be different; `expected` is how many, where that is known."""
     try:
         text = read_small(file, limits).decode()

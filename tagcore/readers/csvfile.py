@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tagcore.corpus import Block
 from tagcore.readers.documents import DEFAULT_NAMES, DocumentRows, Ids, TextOptions, looks_like_html
-from tagcore.readers.files import InputFile, Limits, line_chunks, too_long
+from tagcore.readers.files import InputFile, ReadLimits, line_chunks, too_long
 from tagcore.readers.rejects import BadRow, ReadError, Unexpected, not_utf8
 from tagcore.readers.source import Source
 
@@ -167,7 +167,7 @@ def _delimiter(file: InputFile) -> str:
     return "\t" if name.endswith((".tsv", ".tab")) else ","
 
 
-def _numbered_lines(file: InputFile, limits: Limits) -> Iterator[tuple[int, bytes, bool]]:
+def _numbered_lines(file: InputFile, limits: ReadLimits) -> Iterator[tuple[int, bytes, bool]]:
     for chunk in line_chunks(file, limits):
         for number, raw in enumerate(io.BytesIO(chunk.data), chunk.line):
             yield number, raw, chunk.too_long

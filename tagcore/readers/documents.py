@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tagcore.corpus import Block, Names, documents_table, taggings_table
-from tagcore.readers.files import InputFile, Limits
+from tagcore.readers.files import InputFile, ReadLimits
 from tagcore.readers.rejects import ReadError, Unexpected, shorten
 from tagcore.text.html import strip_html
 
@@ -34,7 +34,7 @@ _Tagging = tuple[str, str | None, int, datetime | None]  # tag, user, count, tim
 
 
 @dataclass(frozen=True, kw_only=True)
-class TextOptions(Limits):
+class TextOptions(ReadLimits):
     """Names of the fields where they differ from the usual ones; whether texts are HTML (None: find out)."""
 
     id: str | None = None

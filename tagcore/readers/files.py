@@ -22,7 +22,7 @@ _MOST_MEMBERS = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class ReadLimits:
     """Options that every format takes."""
 
     row_bytes: int = 16 << 20  # the longest row
@@ -67,7 +67,7 @@ class Chunk(NamedTuple):
         return self.line + int(np.count_nonzero(np.frombuffer(self.data, np.uint8) == ord("\n")))
 
 
-def read_chunks(file: InputFile, limits: Limits) -> Iterator[bytes]:
+def read_chunks(file: InputFile, limits: ReadLimits) -> Iterator[bytes]:
     """The expanded bytes, a few MiB at a time."""
     with errors_named(file.name), _open(file, limits) as (stream, packed):
         total = 0
@@ -93,7 +93,7 @@ def _read_ahead(stream: Any) -> Iterator[bytes]:
             data = following.result()
 
 
-def line_chunks(file: InputFile, limits: Limits) -> Iterator[Chunk]:
+def line_chunks(file: InputFile, limits: ReadLimits) -> Iterator[Chunk]:
     """The same bytes, cut at line ends and without a byte order mark."""
     held, line, dropping, first = b"", 1, False, True
     for data in read_chunks(file, limits):
@@ -117,12 +117,12 @@ def line_chunks(file: InputFile, limits: Limits) -> Iterator[Chunk]:
         yield Chunk(held, line)
 
 
-def first_bytes(file: InputFile, limits: Limits, size: int = 4096) -> bytes:
+def first_bytes(file: InputFile, limits: ReadLimits, size: int = 4096) -> bytes:
     with errors_named(file.name), _open(file, limits) as (stream, _):
         return stream.read(size).removeprefix(_BOM)
 
 
-def read_small(file: InputFile, limits: Limits) -> bytes:
+def read_small(file: InputFile, limits: ReadLimits) -> bytes:
     """All of a side file, which must keep within the limit of one row."""
     with errors_named(file.name), _open(file, limits) as (stream, _):
         data = stream.read(limits.row_bytes + 1)
@@ -155,7 +155,7 @@ def too_long(limit: int) -> str:
 
 
 @contextmanager
-def _open(file: InputFile, limits: Limits) -> Iterator[tuple[Any, int | None]]:
+def _open(file: InputFile, limits: ReadLimits) -> Iterator[tuple[Any, int | None]]:
     """(stream, compressed size or None where the file is plain)."""
     if file.path.is_dir():
         raise ReadError(f"{file.name}: a folder, expected a file")
@@ -204,7 +204,7 @@ def errors_named(name: str) -> Iterator[None]:
         raise ReadError(f"{name}: cut off or damaged ({error})") from error
 
 
-def check_expansion(file: InputFile, expanded: int, packed: int, limits: Limits) -> None:
+def check_expansion(file: InputFile, expanded: int, packed: int, limits: ReadLimits) -> None:
     if expanded > limits.expanded_bytes:
         raise ReadError(
             f"{file.name}: expands to {expanded} bytes, the limit expanded_bytes is {limits.expanded_bytes}"

@@ -3,7 +3,7 @@
 import numpy as np
 
 
-class Seen:
+class SeenIds:
     def __init__(self) -> None:
         self._ids = np.empty(0, np.int64)
 

@@ -12,11 +12,11 @@ from tagcore.readers.arff.reader import Arff
 from tagcore.readers.cards import recognise, split_name
 from tagcore.readers.citeulike import CiteULike
 from tagcore.readers.csvfile import Csv
-from tagcore.readers.files import InputFile, Limits, errors_named, first_bytes, is_zip, zip_members
+from tagcore.readers.files import InputFile, ReadLimits, errors_named, first_bytes, is_zip, zip_members
 from tagcore.readers.jsonl import Jsonl
 from tagcore.readers.matlab.reader import Matlab
 from tagcore.readers.qrels import Qrels
-from tagcore.readers.rcv1.reader import Vectors
+from tagcore.readers.rcv1.reader import Rcv1
 from tagcore.readers.rejects import ReadError
 from tagcore.readers.sgml.reader import Sgml
 from tagcore.readers.source import Source
@@ -34,7 +34,7 @@ _KINDS = (
     ExtremeClassification,
     Sgml,
     Qrels,
-    Vectors,
+    Rcv1,
     CiteULike,
     Svmlight,
     VowpalWabbit,
@@ -86,7 +86,7 @@ def open_source(
     """
     if format is not None and format not in FORMATS:
         raise ValueError(f"format is {format!r}, expected one of {', '.join(FORMATS)}")
-    limits = _made(Limits, options, ignore_others=True)
+    limits = _made(ReadLimits, options, ignore_others=True)
     with errors_named(str(path)):
         folder, name = split_name(path)
         if format is not None and name is not None:
@@ -128,7 +128,7 @@ def _check_there(path: Path) -> None:
         raise ReadError(f"{path}: neither a file nor a folder")
 
 
-def _made(kind: type[Limits], given: dict[str, Any], ignore_others: bool = False) -> Any:
+def _made(kind: type[ReadLimits], given: dict[str, Any], ignore_others: bool = False) -> Any:
     names = [f.name for f in fields(kind)]
     if not ignore_others and (unknown := [name for name in given if name not in names]):
         raise ValueError(f"unknown option {unknown[0]!r}, expected one of {', '.join(names)}")
@@ -147,7 +147,7 @@ def _side_file(path: Path | str | None, data: Path) -> Path | None:
     return path
 
 
-def locate(path: Path, format_: str | None, limits: Limits) -> tuple[str, list[InputFile]]:
+def locate(path: Path, format_: str | None, limits: ReadLimits) -> tuple[str, list[InputFile]]:
     """(format, files) of a file, a zip or a folder that has no card."""
     if path.is_dir():
         found = [
@@ -176,13 +176,13 @@ def unpacked(file: InputFile) -> list[InputFile]:
     return [InputFile(file.path, member, file.split or _split(member)) for member in zip_members(file.path)]
 
 
-def _files(path: Path, format_: str | None, limits: Limits) -> list[tuple[str, InputFile]]:
+def _files(path: Path, format_: str | None, limits: ReadLimits) -> list[tuple[str, InputFile]]:
     files = unpacked(InputFile(path, split=_split(path.name)))
     kinds = [(format_ or _format(file, limits), file) for file in files]
     return [(kind, file) for kind, file in kinds if kind is not None]
 
 
-def _format(file: InputFile, limits: Limits) -> str | None:
+def _format(file: InputFile, limits: ReadLimits) -> str | None:
     name = _name(file)
     ending = name[name.rfind(".") :] if "." in name else ""
     if ending in _ENDINGS:

@@ -13,8 +13,8 @@ import scipy.sparse as sp
 from tagcore.corpus import Block, documents_table, taggings_table
 from tagcore.kernels.parsing.lines import AFTER, BINARY, NUMBER, TAG
 from tagcore.kernels.parsing.qrels import qrels_lines
-from tagcore.readers.files import Chunk, InputFile, Limits
-from tagcore.readers.ids import Seen
+from tagcore.readers.files import Chunk, InputFile, ReadLimits
+from tagcore.readers.ids import SeenIds
 from tagcore.readers.rejects import BadRow, ReadError
 from tagcore.readers.source import Source
 from tagcore.readers.sparse import report_bad, spelled
@@ -29,7 +29,7 @@ _SHORTEST = len("A 1 1\n")
 
 
 @dataclass(frozen=True, kw_only=True)
-class QrelsOptions(Limits):
+class QrelsOptions(ReadLimits):
     """`last_train`: documents up to this number are the train part of the official split, those after it the test."""
 
     last_train: int | None = None
@@ -75,7 +75,7 @@ class Qrels(Source):
 
     def judged(self) -> Iterator[tuple[InputFile, Judged]]:
         """Whole documents, those of about one chunk of the file at a time."""
-        seen = Seen()
+        seen = SeenIds()
         for file in self.files:
             held = _Lines(*np.empty((3, 0), np.int64))
             for chunk in self._lines(file):
@@ -95,7 +95,7 @@ class Qrels(Source):
         numbers = np.array([self.tags.id(name.decode()) for name in names], np.int64)
         return _Lines(lines + chunk.line, documents, numbers[topics])
 
-    def _whole(self, file: InputFile, found: _Lines, seen: Seen) -> Iterator[tuple[InputFile, Judged]]:
+    def _whole(self, file: InputFile, found: _Lines, seen: SeenIds) -> Iterator[tuple[InputFile, Judged]]:
         runs = found.runs()
         sizes = np.diff(runs, append=len(found.lines))
         again = np.repeat(seen.again(found.documents[runs]), sizes)
@@ -127,11 +127,11 @@ def read_qrels(path: Path | str) -> tuple[np.ndarray, sp.csr_matrix, list[str]]:
 
     >>> documents, topics, names = read_qrels(folder / "rcv1-v2.topics.qrels.gz")   # doctest: +SKIP
     """
-    return read_judgements(InputFile(Path(path)), Limits())
+    return read_judgements(InputFile(Path(path)), ReadLimits())
 
 
-def read_judgements(file: InputFile, limits: Limits) -> tuple[np.ndarray, sp.csr_matrix, list[str]]:
-    bounds = {f.name: getattr(limits, f.name) for f in fields(Limits)}
+def read_judgements(file: InputFile, limits: ReadLimits) -> tuple[np.ndarray, sp.csr_matrix, list[str]]:
+    bounds = {f.name: getattr(limits, f.name) for f in fields(ReadLimits)}
     source = Qrels([file], QrelsOptions(**bounds))
     parts = [part for _, part in source.judged()]
     if not parts:

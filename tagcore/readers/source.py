@@ -13,12 +13,12 @@ import scipy.sparse as sp
 
 from tagcore.corpus import Block, Corpus, Names
 from tagcore.readers.cards import Card
-from tagcore.readers.files import Chunk, InputFile, Limits, line_chunks, too_long
+from tagcore.readers.files import Chunk, InputFile, ReadLimits, line_chunks, too_long
 from tagcore.readers.rejects import ReadError, Rejects
 
 
 @dataclass
-class Counts:
+class ReadCounts:
     """Documents of one pass."""
 
     documents: int = 0
@@ -48,7 +48,7 @@ class Source(ABC):
     """
 
     format: ClassVar[str]
-    Options: ClassVar[type[Limits]]
+    Options: ClassVar[type[ReadLimits]]
 
     def __init__(self, files: Sequence[InputFile], options: Any, *, skip_bad_rows: Path | None = None) -> None:
         self.files = list(files)
@@ -56,7 +56,7 @@ class Source(ABC):
         self.tags = Names()
         self.words: Names | None = None
         self.card: Card | None = None
-        self.counts = Counts()
+        self.counts = ReadCounts()
         self._rejects = Rejects(None)
         self._skip_bad_rows = skip_bad_rows
 
@@ -79,7 +79,7 @@ class Source(ABC):
         """Blocks of `rows` documents, the last one shorter; only about one of them is in memory."""
         if rows < 1:
             raise ValueError(f"blocks of {rows} rows, expected at least 1")
-        self.counts = Counts()
+        self.counts = ReadCounts()
         with Rejects(self._skip_bad_rows) as self._rejects:
             for block in reblock(self._parts(), rows):
                 self.counts.add(block)

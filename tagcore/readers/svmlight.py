@@ -8,13 +8,13 @@ import numpy as np
 from tagcore.corpus import Block, Names
 from tagcore.kernels.parsing.lines import NUMBER, ORDER, PAIR, TAG, TWICE, WORD
 from tagcore.kernels.parsing.svmlight import svmlight_rows
-from tagcore.readers.files import InputFile, Limits, line_chunks
+from tagcore.readers.files import InputFile, ReadLimits, line_chunks
 from tagcore.readers.source import Source
 from tagcore.readers.sparse import MOST_COLUMNS, SparseRows
 
 
 @dataclass(frozen=True, kw_only=True)
-class SvmlightOptions(Limits):
+class SvmlightOptions(ReadLimits):
     """`zero_based`: whether the first word is number 0; by default only where a file uses that number or has no words.
 
     `n_features`: how many words there are, by default up to the largest number that is used.

@@ -8,7 +8,7 @@ import numpy as np
 from tagcore.corpus import Block, Names
 from tagcore.kernels.parsing.lines import NUMBER, PAIR, SPACE_NAME, TAG, TEXT, TWICE, WIDTH
 from tagcore.kernels.parsing.vw import vw_rows
-from tagcore.readers.files import Chunk, Limits, line_chunks
+from tagcore.readers.files import Chunk, ReadLimits, line_chunks
 from tagcore.readers.source import Source
 from tagcore.readers.sparse import SparseRows, spelled
 
@@ -32,7 +32,7 @@ class VowpalWabbit(Source):
     """
 
     format = "vw"
-    Options = Limits
+    Options = ReadLimits
     _labels: np.ndarray | None = None
 
     def _parts(self) -> Iterator[Block]:

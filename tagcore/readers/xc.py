@@ -11,7 +11,7 @@ from tagcore.corpus import Block, Names
 from tagcore.kernels.parsing.lines import NEWLINE, NUMBER, PAIR, TAG, TWICE, WORD
 from tagcore.kernels.parsing.xc import xc_rows
 from tagcore.readers.companions import read_names
-from tagcore.readers.files import Chunk, InputFile, Limits, first_bytes
+from tagcore.readers.files import Chunk, InputFile, ReadLimits, first_bytes
 from tagcore.readers.rejects import BadRow, ReadError
 from tagcore.readers.source import Source
 from tagcore.readers.sparse import MOST_COLUMNS, SparseRows
@@ -21,7 +21,7 @@ _WORD_NAMES, _TAG_NAMES = ("words.txt", "Xf.txt"), ("tags.txt", "Yf.txt")
 
 
 @dataclass(frozen=True, kw_only=True)
-class XCOptions(Limits):
+class XCOptions(ReadLimits):
     """Files beside the data with one name a line; by default words.txt or Xf.txt, tags.txt or Yf.txt if there."""
 
     word_names: str | None = None
@@ -91,7 +91,7 @@ class ExtremeClassification(Source):
                 self._rejects.add(file.name, line, text, f"no more than {n_rows} rows as its first line says", raw)
 
 
-def _header(file: InputFile, limits: Limits) -> tuple[int, int, int]:
+def _header(file: InputFile, limits: ReadLimits) -> tuple[int, int, int]:
     head = first_bytes(file, limits)
     if not head:
         raise ReadError(f"{file.name}: no documents: the file is empty")
@@ -126,7 +126,7 @@ def _beside(folder: Path, named: str | None, usual: Sequence[str]) -> Path | Non
     return next((folder / name for name in usual if (folder / name).is_file()), None)
 
 
-def _names(path: Path | None, n: int, prefix: str, limits: Limits) -> Names:
+def _names(path: Path | None, n: int, prefix: str, limits: ReadLimits) -> Names:
     if path is None:
         return Names(f"{prefix}{i}" for i in range(n))
     return read_names(InputFile(path), limits, n)

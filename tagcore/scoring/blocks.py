@@ -15,7 +15,7 @@ ScoreBlocks = Callable[[], Iterable[tuple[slice, np.ndarray]]]  # each call walk
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class ScorePart:
     """Some rows: their scores and true labels, and, where a model gave the scores, its input and who scored it."""
 
     score_blocks: ScoreBlocks
@@ -30,7 +30,7 @@ class Part:
         return checked_blocks(self.score_blocks, n_labels, n, self.first)
 
 
-class Parts(Protocol):
+class PartitionedScores(Protocol):
     """All rows. A step is a function of a module, (part, **shared) -> named values: arrays, or what else has a `+`."""
 
     @property
@@ -43,12 +43,12 @@ class Parts(Protocol):
         """the sums of what it gives of every part, added in the order of rows: integers are exact."""
 
 
-class Whole:
+class LocalScores:
     """All rows as one part of this process. The scores are kept if they are few, else walked for every step."""
 
     def __init__(self, score_blocks: ScoreBlocks, truth: sp.csr_matrix, X: Any = None) -> None:
         n, n_labels = self.shape = truth.shape
-        self.part = Part(_kept(score_blocks) if n * n_labels <= KEPT_CELLS else score_blocks, truth, X=X)
+        self.part = ScorePart(_kept(score_blocks) if n * n_labels <= KEPT_CELLS else score_blocks, truth, X=X)
 
     def collect(self, step: Callable[..., Any], **shared: Any) -> list:
         return [step(self.part, **shared)]

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from tagcore.base import TagModel, from_parts, label_matrix
-from tagcore.features.rows import Rows, load_recipe
-from tagcore.scoring.blocks import KEPT_CELLS, Part
+from tagcore.features.rows import Rows, load_part
+from tagcore.scoring.blocks import KEPT_CELLS, ScorePart
 from tagcore.scoring.calibration import CALIBRATORS, Calibrator
 from tagcore.shards import Arrays, Executor, Shard, Shards, row_shards
 from tagcore.tagger import Tagger
@@ -61,7 +61,7 @@ class Scorer:
         return cls(from_parts(model) if isinstance(model, dict) else model, calibrator, parts["thresholds"])
 
 
-class Spread:
+class ShardedScores:
     """A model, or a tagger, on rows in shards: `tagcore.scoring.blocks.Parts` of its scores.
 
     Where all scores are few they stay beside their shards once a step has asked for them.
@@ -71,8 +71,8 @@ class Spread:
         self.scorer = Scorer.of(model)
         self.shape = rows.n_rows, rows.n_labels
         cuts = row_shards(rows.n_rows, shard_count(*self.shape))
-        recipes = [rows.recipe(cut) for cut in cuts]
-        load = load_recipe if rows.n_rows <= _HELD_ROWS else _itself
+        recipes = [rows.part(cut) for cut in cuts]
+        load = load_part if rows.n_rows <= _HELD_ROWS else _itself
         self._shards = Shards(recipes, load, executor, [cut.start for cut in cuts])
         self._shards.keep(scorer=self.scorer.parts())
         self._asked = rows.n_rows * rows.n_labels > KEPT_CELLS
@@ -103,7 +103,7 @@ def shard_count(n_rows: int, n_labels: int) -> int:
 
 
 def top_of_shard(shard: Shard, state: Arrays, *, scorer: dict[str, Any], k: int) -> Arrays:
-    X, _ = load_recipe(shard.data)
+    X, _ = load_part(shard.data)
     tags, scores = Scorer.from_parts(scorer).model.top_k(X, k)
     return {"tags": tags, "scores": scores}
 
@@ -124,11 +124,11 @@ def _ask(shard: Shard, state: Arrays, *, scorer: dict[str, Any]) -> tuple[dict[s
     return {"blocks": tuple(scores if ours else scores.copy() for _, scores in part.blocks())}, {}
 
 
-def _part(shard: Shard, state: dict[str, Any], parts: dict[str, Any]) -> Part:
-    X, Y = load_recipe(shard.data)
+def _part(shard: Shard, state: dict[str, Any], parts: dict[str, Any]) -> ScorePart:
+    X, Y = load_part(shard.data)
     scorer = Scorer.from_parts(parts)
     score_blocks = partial(_numbered, state["blocks"]) if state else partial(scorer.model.score_blocks, X)
-    return Part(score_blocks, label_matrix(Y, X.shape[0]), shard.first, X, scorer)
+    return ScorePart(score_blocks, label_matrix(Y, X.shape[0]), shard.first, X, scorer)
 
 
 def _numbered(blocks: tuple[np.ndarray, ...]) -> Iterator[tuple[slice, np.ndarray]]:

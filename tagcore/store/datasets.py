@@ -63,7 +63,7 @@ class Writer:
 
 
 @contextmanager
-def writing(
+def write_dataset(
     folder: Path | str,
     kind: str,
     *,
@@ -174,7 +174,7 @@ def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
     return manifest
 
 
-def stands(folder: Path, key: str, kind: str) -> bool:
+def is_complete(folder: Path, key: str, kind: str) -> bool:
     """Whether this very result is already there, whole: then its step need not run again."""
     try:
         return Dataset.open(folder, kind).key == key

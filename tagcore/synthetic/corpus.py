@@ -18,7 +18,7 @@ from tagcore.store.schemas import DOCUMENTS, TAGGINGS
 from tagcore.synthetic.checks import check
 from tagcore.synthetic.columns import numbered, strings
 from tagcore.synthetic.kernels.corpus import MOST_USERS, draw_documents, draw_topics, render
-from tagcore.synthetic.plan import Plan, Truth, invented, themed
+from tagcore.synthetic.plan import CorpusPlan, Truth, invented, themed
 from tagcore.synthetic.themes import COMMON, THEMES
 
 GENERATOR = 2  # goes up when the same parameters give other documents
@@ -57,7 +57,7 @@ class PlantedCorpus:
         mixing: float = 0.25,
         n_users: int = 1000,
         seed: int = 0,
-        plan: Plan | None = None,
+        plan: CorpusPlan | None = None,
         language: str | None = None,
         counted: bool = False,
     ) -> None:

@@ -16,7 +16,7 @@ _SYLLABLES = [c + v for c in "bdfgklmnprstv" for v in "aiou"]  # without e: no E
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class CorpusPlan:
     """A slot is a tag inside a topic; slots are in order of topic, then of popularity in it."""
 
     word_names: list[str]
@@ -104,13 +104,13 @@ class Truth:
         return np.flatnonzero(self.topic_words.getnnz(axis=0) > 1)
 
 
-def themed(themes: dict[str, dict[str, str]], common: str) -> Plan:
+def themed(themes: dict[str, dict[str, str]], common: str) -> CorpusPlan:
     """Named themes: theme -> tag -> words."""
     words, tags = Names(common.split()), Names()
     n_common = len(words)
     slots = [(topic, tag, lists[tag].split()) for topic, lists in enumerate(themes.values()) for tag in lists]
     slot_words = [[words.id(w) for w in given] for _, _, given in slots]
-    return Plan(
+    return CorpusPlan(
         slot_topics=np.array([topic for topic, _, _ in slots]),
         slot_tags=np.array([tags.id(tag) for _, tag, _ in slots]),
         slot_starts=np.concatenate([[0], np.cumsum([len(given) for given in slot_words])]),
@@ -122,7 +122,7 @@ def themed(themes: dict[str, dict[str, str]], common: str) -> Plan:
     )
 
 
-def invented(n_topics: int, n_words: int, n_tags: int, polysemy: float, seed: int) -> Plan:
+def invented(n_topics: int, n_words: int, n_tags: int, polysemy: float, seed: int) -> CorpusPlan:
     """Pronounceable words that mean nothing; a tag is named by the most frequent of its words."""
     n_common = n_words // 20
     n_topical = n_words - n_common
@@ -152,7 +152,7 @@ def invented(n_topics: int, n_words: int, n_tags: int, polysemy: float, seed: in
     order = np.lexsort((places, slots))
 
     names = pseudo_words(n_words)
-    return Plan(
+    return CorpusPlan(
         slot_topics=tags % n_topics,
         slot_tags=tags,
         slot_starts=np.searchsorted(slots[order], np.arange(n_tags + 1)),

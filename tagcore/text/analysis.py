@@ -72,7 +72,7 @@ def python_analysis(analyse: Callable[[str], list[str]]) -> Analysis:
     return Analysis(read, pa.array([], pa.large_string()), None, (1, 1))
 
 
-class Learner:
+class TermLearner:
     """Ids of all terms that come by."""
 
     def __init__(self, analysis: Analysis) -> None:

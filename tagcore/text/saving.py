@@ -20,7 +20,7 @@ class VectoriserError(ValueError):
     """A vectoriser that cannot be written as plain data, or files that are no vectoriser."""
 
 
-class Fitted(NamedTuple):
+class FittedVectoriser(NamedTuple):
     """What a vectoriser has learnt."""
 
     terms: pa.Array
@@ -31,7 +31,7 @@ class Fitted(NamedTuple):
     n_features_in: int
 
 
-def write(folder: Path, params: dict[str, Any], fitted: Fitted) -> None:
+def write(folder: Path, params: dict[str, Any], fitted: FittedVectoriser) -> None:
     """Both files, into a folder that is made if need be."""
     head = {
         "format": FORMAT,
@@ -47,7 +47,7 @@ def write(folder: Path, params: dict[str, Any], fitted: Fitted) -> None:
     (folder / HEAD).write_text(json.dumps(head, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def read(folder: Path, names: Collection[str]) -> tuple[dict[str, Any], Fitted]:
+def read(folder: Path, names: Collection[str]) -> tuple[dict[str, Any], FittedVectoriser]:
     """(parameters, what was learnt); `names` are the parameters to expect."""
     head = _read_head(folder / HEAD)
     fitted = _read_terms(folder / TERMS, head)
@@ -96,7 +96,7 @@ def _read_params(path: Path, head: dict[str, Any], names: Collection[str]) -> di
     return params | {"ngram_range": tuple(params["ngram_range"]), "dtype": np.dtype(params["dtype"]).type}
 
 
-def _read_terms(path: Path, head: dict[str, Any]) -> Fitted:
+def _read_terms(path: Path, head: dict[str, Any]) -> FittedVectoriser:
     try:
         table = pq.read_table(path)
         wanted = pa.schema(
@@ -120,7 +120,7 @@ def _read_terms(path: Path, head: dict[str, Any]) -> Fitted:
     _require(path, terms, "column", columns, in_order & (columns < width), f"growing numbers below {width}")
     if len(terms.unique()) < n_terms:
         raise VectoriserError(f"{path}: {n_terms - len(terms.unique())} of {n_terms} terms are there twice")
-    return Fitted(terms, df, idf, n_documents, columns, width)
+    return FittedVectoriser(terms, df, idf, n_documents, columns, width)
 
 
 def _require(path: Path, terms: pa.Array, name: str, values: np.ndarray, right: np.ndarray, expected: str) -> None:

@@ -14,14 +14,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
 
 from tagcore.kernels.text.tfidf import relabel
-from tagcore.text.analysis import Learner, Lookup
+from tagcore.text.analysis import Lookup, TermLearner
 from tagcore.text.bags import bag_frequencies, clean_counts
 from tagcore.text.columns import Texts, buffers, from_buffers, text_blocks
 from tagcore.text.frequencies import Arrays, Gathering, TermCounts, TextFrequencies
 from tagcore.text.parameters import build_analysis, check_parameters, warn_if_python
-from tagcore.text.saving import Fitted, read, write
+from tagcore.text.saving import FittedVectoriser, read, write
 from tagcore.text.tokens import TOKEN_PATTERN, Sequences
-from tagcore.text.vocabulary import Limits, given_terms, sorted_terms, unique_strings
+from tagcore.text.vocabulary import FrequencyLimits, given_terms, sorted_terms, unique_strings
 from tagcore.text.weighting import Weighting, inverse_document_frequency
 
 _making = threading.Lock()  # of tables, which threads share
@@ -174,7 +174,9 @@ class Vectoriser(BaseEstimator):
     def save(self, folder: Path | str) -> None:
         """Writes `vectoriser.json` and `terms.parquet` into the folder, which is made if need be."""
         self._check_fitted()
-        fitted = Fitted(self._terms, self.df_, self.idf_, self.n_documents_, self.columns_, self.n_features_in_)
+        fitted = FittedVectoriser(
+            self._terms, self.df_, self.idf_, self.n_documents_, self.columns_, self.n_features_in_
+        )
         write(Path(folder), self.get_params(), fitted)
 
     @classmethod
@@ -201,7 +203,7 @@ class Vectoriser(BaseEstimator):
         terms: Any = None if parts["terms"] is None else from_buffers(*parts["terms"])
         made = cls(**parts["params"] | {"vocabulary": terms.to_pylist() if parts["given"] else None})
         if parts["fitted"] is not None:
-            made._settle(Fitted(terms, *parts["fitted"]))
+            made._settle(FittedVectoriser(terms, *parts["fitted"]))
         return made
 
     def _learn(self, blocks: Iterable[pa.Array], keep: list[Sequences] | None = None) -> np.ndarray:
@@ -217,9 +219,9 @@ class Vectoriser(BaseEstimator):
 
     def _count(
         self, blocks: Iterable[pa.Array], keep: list[Sequences] | None = None
-    ) -> tuple[TermCounts, Learner | Lookup]:
+    ) -> tuple[TermCounts, TermLearner | Lookup]:
         analysis, given = build_analysis(self.get_params()), self._given()
-        source = Learner(analysis) if given is None else Lookup(analysis, given)
+        source = TermLearner(analysis) if given is None else Lookup(analysis, given)
         seen = TextFrequencies()
         for block in blocks:
             found = source.ids(block)
@@ -238,7 +240,7 @@ class Vectoriser(BaseEstimator):
     def _choose(self, seen: TermCounts, *, columns: bool = False) -> np.ndarray:
         """Settles on terms, which keep the order of their ids where these are `columns` of counts; returns the ids."""
         if self.vocabulary is None:
-            limits = Limits(self.min_df, self.max_df, self.max_features)
+            limits = FrequencyLimits(self.min_df, self.max_df, self.max_features)
             ids = limits.within(seen.df, seen.n_documents)
             ids, terms = (ids, seen.strings(ids)) if columns else sorted_terms(ids, seen.strings)
             tf = (seen.df if self.binary else seen.tf)[ids]
@@ -252,13 +254,13 @@ class Vectoriser(BaseEstimator):
             terms = seen.strings(ids)
         df, n = seen.df[ids], seen.n_documents
         inputs = (ids, seen.df.size) if columns else (np.arange(ids.size), ids.size)
-        self._settle(Fitted(terms, df, self._idf(df, n), n, *inputs))
+        self._settle(FittedVectoriser(terms, df, self._idf(df, n), n, *inputs))
         return ids
 
     def _given(self) -> pa.Array | None:
         return None if self.vocabulary is None else given_terms(self.vocabulary)
 
-    def _settle(self, fitted: Fitted) -> None:
+    def _settle(self, fitted: FittedVectoriser) -> None:
         self.df_ = fitted.df
         self.idf_ = fitted.idf.astype(self.dtype)
         self.n_documents_ = fitted.n_documents

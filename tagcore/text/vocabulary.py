@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 
-class Limits:
+class FrequencyLimits:
     """`min_df`, `max_df` and `max_features` as scikit-learn has them."""
 
     def __init__(self, min_df: float, max_df: float, max_features: int | None) -> None:

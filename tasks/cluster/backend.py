@@ -85,25 +85,25 @@ def open_cluster(cluster: Cluster, *, threads: int = 1, report: Path | None = No
         runs.remove(name)
 
 
-def dashboard(executor: Executor) -> str | None:
+def dashboard_address(executor: Executor) -> str | None:
     """The address of Dask's dashboard; none in this process."""
     client = getattr(executor, "client", None)
     return client.dashboard_link if client else None
 
 
-def workers(executor: Executor) -> int:
+def count_workers(executor: Executor) -> int:
     """How many workers the cluster of an executor has now; waits for the first."""
-    from tasks.cluster.monitor import Guard
+    from tasks.cluster.monitor import ClusterMonitor
 
-    return len(Guard(executor.client).workers())  # type: ignore[attr-defined]
+    return len(ClusterMonitor(executor.client).workers())  # type: ignore[attr-defined]
 
 
-def close(executor: Executor) -> None:
+def close_client(executor: Executor) -> None:
     """Lets go of a cluster at once: those who wait for its results get an error."""
     executor.client.close(timeout=2)  # type: ignore[attr-defined]
 
 
-def watched(progress: Progress, executor: Executor) -> Progress:
+def report_traffic(progress: Progress, executor: Executor) -> Progress:
     """Progress that also tells the megabytes moved since it last spoke; the same one in this process."""
     if isinstance(executor, InProcess):
         return progress

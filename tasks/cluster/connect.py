@@ -13,7 +13,7 @@ from distributed.security import Security
 
 from tagcore.store.storage import Storage
 from tasks.cluster.backend import Tls
-from tasks.cluster.monitor import ClusterError, ClusterLostError, Guard
+from tasks.cluster.monitor import ClusterError, ClusterLostError, ClusterMonitor
 from tasks.code_hash import code_hash
 
 _CONNECT_SECONDS = 30
@@ -98,7 +98,7 @@ def kubernetes_client(name: str) -> Iterator[Client]:
 
 def require_alike(client: Client, storage: Storage) -> None:
     """Every worker reaches the root, and computes with what this process computes with: else bits would differ."""
-    Guard(client).workers()
+    ClusterMonitor(client).workers()
     probe = b"tagflow"
     storage.write("probe", probe)
     mine = facts()

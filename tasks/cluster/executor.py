@@ -21,9 +21,9 @@ from distributed import Client
 
 from tagcore.shards import Arrays, freeze
 from tagcore.store.storage import Storage
-from tasks.cluster.monitor import Guard
-from tasks.cluster.references import Call, File, Given, Lineage, Result
-from tasks.cluster.values import Stowed, array_bytes, execute, stow
+from tasks.cluster.monitor import ClusterMonitor
+from tasks.cluster.references import Call, File, FileArgument, Lineage, Result
+from tasks.cluster.values import FileValue, array_bytes, execute, store_value
 
 _SETTLE_SECONDS = 30.0  # about as much work as a dead worker costs at most
 _SETTLE_BYTES = 1 << 30  # files of recipes that may lie around
@@ -51,19 +51,19 @@ class DaskExecutor:
     traffic: Traffic = field(default_factory=Traffic)
 
     def __post_init__(self) -> None:
-        self._guard = Guard(self.client)
+        self._guard = ClusterMonitor(self.client)
         self._run = uuid.uuid4().hex[:8]
         self._serial = itertools.count()
         self._lock = threading.RLock()
         self._calls: list[Call] = []
         self._results: weakref.WeakSet[Result] = weakref.WeakSet()
         self._files: weakref.WeakValueDictionary[str, File] = weakref.WeakValueDictionary()
-        self._forgotten: list[Stowed] = []
+        self._forgotten: list[FileValue] = []
         self._lying = 0  # bytes of files that are still needed
         self._settled = time.monotonic()
 
     def call(self, function: Callable, *args: Any) -> Result:
-        call = Call(function, tuple(a if isinstance(a, Given | Result) else self._given(a) for a in args))
+        call = Call(function, tuple(a if isinstance(a, FileArgument | Result) else self._given(a) for a in args))
         result = call.promise()
         with self._lock:
             self._calls.append(call)
@@ -77,18 +77,18 @@ class DaskExecutor:
         travelling = self._fetch(references)
         self.traffic.received += sum(map(array_bytes, travelling))
         self.traffic.rounds += 1
-        found = [value.value() if isinstance(value, Stowed) else freeze(value) for value in travelling]
+        found = [value.value() if isinstance(value, FileValue) else freeze(value) for value in travelling]
         with self._lock:
             self._settle()
             self._sweep()
         return found
 
     def _given(self, value: Any, *, shared: bool = False) -> Any:
-        travelling = stow(value, self.storage, self._name("given"), shared=shared)
-        if not isinstance(travelling, Stowed):
+        travelling = store_value(value, self.storage, self._name("given"), shared=shared)
+        if not isinstance(travelling, FileValue):
             return value
         self.traffic.sent += travelling.nbytes
-        return Given(travelling, self._lineage(travelling))
+        return FileArgument(travelling, self._lineage(travelling))
 
     def _fetch(self, references: list) -> list:
         """The values as they travel: large arrays stay in the files that workers wrote them to."""
@@ -102,7 +102,7 @@ class DaskExecutor:
             self._guard.wait(futures)
             values = self.client.gather(futures)
         for result, value in zip(results, values, strict=True):
-            if isinstance(value, Stowed):
+            if isinstance(value, FileValue):
                 result.lineage = Lineage.joined([result.lineage, self._lineage(value)])
         return values
 
@@ -144,7 +144,9 @@ class DaskExecutor:
         deep = [r for r in self._results if r.future and not r.place and r.depth > _DEEP]
         written = [self.call(_itself, result) for result in deep]
         values = self._fetch(written)
-        read = [self.call(_itself, Given(v, self._lineage(v)) if isinstance(v, Stowed) else v) for v in values]
+        read = [
+            self.call(_itself, FileArgument(v, self._lineage(v)) if isinstance(v, FileValue) else v) for v in values
+        ]
         with self._guard.explaining():
             self._send()
         for result, other in zip(deep, read, strict=True):
@@ -155,7 +157,7 @@ class DaskExecutor:
     def _name(self, what: str) -> str:
         return f"{what}-{next(self._serial):08d}.safetensors"
 
-    def _lineage(self, stowed: Stowed) -> Lineage:
+    def _lineage(self, stowed: FileValue) -> Lineage:
         file = self._files.get(stowed.name)
         if file is None:
             file = self._files[stowed.name] = File(stowed, self._forgotten.append)
@@ -173,7 +175,7 @@ class DaskExecutor:
 def _argument(value: Any) -> Any:
     if isinstance(value, Result):
         return TaskRef(value.key)
-    return value.stowed if isinstance(value, Given) else value
+    return value.stowed if isinstance(value, FileArgument) else value
 
 
 def _itself(value: Any) -> Any:

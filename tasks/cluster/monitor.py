@@ -23,7 +23,7 @@ class ClusterLostError(ConnectionError):
     """The cluster went away. A run that is started again goes on from its last checkpoint."""
 
 
-class Guard:
+class ClusterMonitor:
     """Waits for results, and looks meanwhile whether anyone is left to make them."""
 
     def __init__(self, client: Client) -> None:

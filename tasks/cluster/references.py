@@ -7,13 +7,13 @@ from typing import Any
 
 from distributed import Future
 
-from tasks.cluster.values import Stowed
+from tasks.cluster.values import FileValue
 
 
 class File:
     """A file that someone may still need; `forget` is told when nobody does."""
 
-    def __init__(self, stowed: Stowed, forget: Callable[[Stowed], None]) -> None:
+    def __init__(self, stowed: FileValue, forget: Callable[[FileValue], None]) -> None:
         weakref.finalize(self, forget, stowed).atexit = False
 
 
@@ -32,10 +32,10 @@ class Lineage:
 
 
 @dataclass(eq=False)
-class Given:
+class FileArgument:
     """Arrays that lie in a file for workers to read."""
 
-    stowed: Stowed
+    stowed: FileValue
     lineage: Lineage
     depth: int = 0
 
@@ -65,7 +65,7 @@ class Call:
 
     def promise(self) -> Result:
         """The reference to what this call will return."""
-        known = [a for a in self.args if isinstance(a, Given | Result)]
+        known = [a for a in self.args if isinstance(a, FileArgument | Result)]
         result = Result(Lineage.joined(a.lineage for a in known), 1 + max((a.depth for a in known), default=0))
         self.result = weakref.ref(result)
         return result

@@ -18,7 +18,7 @@ _KEPT_BYTES = 1 << 29  # of shared values that a worker has read; the newest is 
 
 
 @dataclass(frozen=True)
-class Stowed:
+class FileValue:
     """A value whose arrays lie in a file: all that travels of it."""
 
     storage: Storage
@@ -43,7 +43,7 @@ class _SparseSlot:
     parts: tuple[_Slot, _Slot, _Slot]
 
 
-def stow(value: Any, storage: Storage, name: str, *, shared: bool = False) -> Any:
+def store_value(value: Any, storage: Storage, name: str, *, shared: bool = False) -> Any:
     """The value as it shall travel: itself where it is small, Stowed where its arrays were written to a file."""
     arrays: dict[str, np.ndarray] = {}
     frame = _emptied(value, arrays)
@@ -51,12 +51,12 @@ def stow(value: Any, storage: Storage, name: str, *, shared: bool = False) -> An
     if size < INLINE:
         return value
     storage.write_arrays(name, arrays)
-    return Stowed(storage, name, frame, size, shared)
+    return FileValue(storage, name, frame, size, shared)
 
 
 def array_bytes(value: Any) -> int:
     """Bytes of arrays that a value moves."""
-    if isinstance(value, Stowed):
+    if isinstance(value, FileValue):
         return value.nbytes
     arrays: dict[str, np.ndarray] = {}
     _emptied(value, arrays)
@@ -65,8 +65,8 @@ def array_bytes(value: Any) -> int:
 
 def execute(function: Callable, place: tuple[Storage, str] | None, *args: Any) -> Any:
     """What a worker runs: the function on the values behind its arguments; its result goes by file to `place`."""
-    value = freeze(function(*(_read.get(a) if isinstance(a, Stowed) else a for a in args)))
-    return value if place is None else stow(value, *place)
+    value = freeze(function(*(_read.get(a) if isinstance(a, FileValue) else a for a in args)))
+    return value if place is None else store_value(value, *place)
 
 
 @sizeof.register(Shard)
@@ -93,7 +93,7 @@ class _ReadOnce:
         self._lock = threading.Lock()
         self._values: OrderedDict[tuple[Storage, str], tuple[int, Any]] = OrderedDict()
 
-    def get(self, stowed: Stowed) -> Any:
+    def get(self, stowed: FileValue) -> Any:
         if not stowed.shared:
             return stowed.value()
         key = stowed.storage, stowed.name

@@ -58,7 +58,7 @@ class Registry:
         mlflow.set_tracking_uri(self.uri)
         mlflow.set_registry_uri(self.uri)
         try:
-            make_database(self.uri)
+            create_database(self.uri)
             yield mlflow.MlflowClient()
         except (MlflowException, SQLAlchemyError) as error:
             busy = isinstance(error, MlflowException) and error.error_code == "TEMPORARILY_UNAVAILABLE"
@@ -78,7 +78,7 @@ class Registry:
             return tagger_folder(Path(mlflow.artifacts.download_artifacts(artifact_uri=uri)))
 
 
-def reach(registry: Registry) -> None:
+def require_reachable(registry: Registry) -> None:
     """Fails at once, before any work, where the registry is out of reach."""
     import httpx
 
@@ -92,7 +92,7 @@ def reach(registry: Registry) -> None:
             client.search_experiments(max_results=1)
 
 
-def make_database(uri: str) -> None:
+def create_database(uri: str) -> None:
     """An sqlite database that does not stand yet, by one run and by one rename.
 
     MLflow makes it table by table without a lock: two first runs at once, or one killed, would leave a ruin.
@@ -120,13 +120,13 @@ def tagger_folder(model: Path) -> Path:
     return folder
 
 
-def by_alias(client: mlflow.MlflowClient, name: str, alias: str) -> ModelVersion | None:
+def version_by_alias(client: mlflow.MlflowClient, name: str, alias: str) -> ModelVersion | None:
     """None only where nothing bears the alias; a registry that fails raises, lest a champion be taken for missing."""
     version = client.get_registered_model(name).aliases.get(alias)
     return None if version is None else client.get_model_version(name, version)
 
 
-def registered(client: mlflow.MlflowClient, name: str, evaluation_key: str) -> ModelVersion | None:
+def find_version(client: mlflow.MlflowClient, name: str, evaluation_key: str) -> ModelVersion | None:
     """The version that already carries this very evaluation of this very model."""
     found = client.search_model_versions(f"name = '{name}'", max_results=1000)
     return next((v for v in found if v.tags.get(EVALUATION_KEY) == evaluation_key), None)

@@ -5,7 +5,8 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from tagcore.metrics import Evaluation, Measure
+from tagcore.metrics.evaluation import Evaluation
+from tagcore.metrics.intervals import Measure
 from tagcore.models.topics import Topic
 from tasks.reporting.topics import topics_markdown
 

@@ -10,13 +10,13 @@ import mlflow
 from mlflow.entities import Metric, Param, RunTag
 from prefect import task
 
-from tagcore.metrics import Evaluation
+from tagcore.metrics.evaluation import Evaluation
 from tagcore.models.topics import Topic
 from tagcore.store.datasets import read_manifest
-from tasks.cache import key_of, record_of, transient
-from tasks.cluster.sessions import Work
-from tasks.progress import Step
-from tasks.registry.client import EVALUATION_KEY, MODEL_KEY, Registry, add_version, log_tagger, plain, registered
+from tasks.cache import is_transient, read_record, stored_key
+from tasks.cluster.sessions import OpenClusters
+from tasks.progress import ProgressReporter
+from tasks.registry.client import EVALUATION_KEY, MODEL_KEY, Registry, add_version, find_version, log_tagger, plain
 from tasks.registry.model_card import model_card
 from tasks.reporting.examples import sample_texts
 from tasks.reporting.topics import topics_of
@@ -26,7 +26,7 @@ COMPARISON_KEY = "tagflow.comparison"
 
 
 @dataclass(frozen=True)
-class Measured:
+class EvaluatedModel:
     """A trained and evaluated model, by path."""
 
     label: str
@@ -36,8 +36,8 @@ class Measured:
     seed: int = 0
 
 
-@task(name="comparison", retries=2, retry_delay_seconds=2, retry_condition_fn=transient)
-def comparison(name: str, key: str, registry: Registry) -> str:
+@task(name="comparison", retries=2, retry_delay_seconds=2, retry_condition_fn=is_transient)
+def comparison_run(name: str, key: str, registry: Registry) -> str:
     """The MLflow run under which the runs of one comparison stand; found again by its key."""
     with registry.open() as client:
         experiment = registry.experiment(client, name)
@@ -49,7 +49,7 @@ def comparison(name: str, key: str, registry: Registry) -> str:
         return run.info.run_id
 
 
-def log_performance(work: Work, parents: list[str], registry: Registry) -> None:
+def log_performance(work: OpenClusters, parents: list[str], registry: Registry) -> None:
     """What a run did on clusters, if it did, onto the runs of its comparisons: dashboards and Dask's report."""
     if not work.dashboards:
         return
@@ -62,12 +62,16 @@ def log_performance(work: Work, parents: list[str], registry: Registry) -> None:
 
 
 @task(
-    name="track", task_run_name="track {measured.label}", retries=2, retry_delay_seconds=2, retry_condition_fn=transient
+    name="track",
+    task_run_name="track {measured.label}",
+    retries=2,
+    retry_delay_seconds=2,
+    retry_condition_fn=is_transient,
 )
-def track(measured: Measured, name: str, parent: str, registry: Registry) -> str:
+def track(measured: EvaluatedModel, name: str, parent: str, registry: Registry) -> str:
     """Parameters, measures, tables and plots on a run of their own; the run that stands where there is one."""
-    key = key_of(measured.evaluation, "evaluation")
-    step = Step(f"track {measured.label}")
+    key = stored_key(measured.evaluation, "evaluation")
+    step = ProgressReporter(f"track {measured.label}")
     with registry.open() as client:
         experiment = registry.experiment(client, name)
         whole = f"tags.`{EVALUATION_KEY}` = '{key}' and attributes.status = 'FINISHED'"
@@ -76,7 +80,7 @@ def track(measured: Measured, name: str, parent: str, registry: Registry) -> str
             return found[0].info.run_id
         step.tell("start")
         evaluation = Evaluation.load(measured.evaluation)
-        made = facts(measured)
+        made = model_facts(measured)
         tags = {"mlflow.parentRunId": parent, EVALUATION_KEY: key, MODEL_KEY: made["model"]}
         with mlflow.start_run(experiment_id=experiment, run_name=measured.label, tags=tags) as run:
             _log_numbers(client, run.info.run_id, made, evaluation)
@@ -92,18 +96,18 @@ def track(measured: Measured, name: str, parent: str, registry: Registry) -> str
     task_run_name="register {measured.label}",
     retries=2,
     retry_delay_seconds=2,
-    retry_condition_fn=transient,
+    retry_condition_fn=is_transient,
 )
-def register(measured: Measured, run: str, corpus: Path, name: str, registry: Registry) -> str:
+def register(measured: EvaluatedModel, run: str, corpus: Path, name: str, registry: Registry) -> str:
     """The number of the registered version; the one that stands where this very evaluation has one."""
-    key = key_of(measured.evaluation, "evaluation")
-    step = Step(f"register {measured.label}")
+    key = stored_key(measured.evaluation, "evaluation")
+    step = ProgressReporter(f"register {measured.label}")
     with registry.open() as client:
-        if standing := registered(client, name, key):
+        if standing := find_version(client, name, key):
             step.tell("stands")
             return str(standing.version)
         step.tell("start")
-        made = facts(measured)
+        made = model_facts(measured)
         evaluation, topics = Evaluation.load(measured.evaluation), topics_of(measured.model)
         card = model_card(measured.label, name, made, evaluation, topics)
         (example, _), *_ = sample_texts(corpus, measured.features, 1)
@@ -115,7 +119,7 @@ def register(measured: Measured, run: str, corpus: Path, name: str, registry: Re
     return version
 
 
-def facts(measured: Measured) -> dict[str, Any]:
+def model_facts(measured: EvaluatedModel) -> dict[str, Any]:
     """What is known of a model besides its quality."""
     manifest = read_manifest(measured.model, "model")
     parameters = manifest["parameters"]
@@ -129,7 +133,7 @@ def facts(measured: Measured) -> dict[str, Any]:
         "features": manifest["inputs"]["features"],
         "train_documents": read_manifest(measured.features, "features")["counts"]["train"],
         "words": head["facts"]["n_features_in_"],
-        "seconds": record_of(measured.model).get("seconds", float("nan")),
+        "seconds": read_record(measured.model).get("seconds", float("nan")),
         "threshold_seconds": threshold_seconds(measured.model),
     }
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from prefect import task
 
-from tagcore.metrics import Measure
+from tagcore.metrics.intervals import Measure
 from tagcore.store.files import write_text
 from tasks.registry.client import Registry
 from tasks.registry.model_card import measure_text

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from prefect import task
 
 from tagcore import load_model
-from tagcore.features.corpus_reader import CorpusPieces, Piece
+from tagcore.features.corpus_reader import CorpusReader, RowGroup
 from tagcore.features.split import Split
 from tagcore.store.datasets import Dataset
 from tasks.registry.client import Registry
@@ -40,7 +40,7 @@ def sample_texts(corpus: Path, features: Path, n: int) -> list[tuple[str, list[s
     word_names = data.names("words") if data.has("bags") else []
     untagged: list[tuple[str, list[str]]] = []
     held_out: list[tuple[str, list[str]]] = []
-    for piece in CorpusPieces(data, split):
+    for piece in CorpusReader(data, split):
         tagged = np.diff(piece.tags.indptr) > 0
         for found, rows in ((untagged, ~tagged), (held_out, piece.held_out & tagged)):
             for row in np.flatnonzero(rows)[: n - len(found)]:
@@ -52,7 +52,7 @@ def sample_texts(corpus: Path, features: Path, n: int) -> list[tuple[str, list[s
     return (untagged + held_out)[:n] or [("", [])]  # not one document has a word
 
 
-def _text(piece: Piece, row: int, word_names: list[str]) -> str:
+def _text(piece: RowGroup, row: int, word_names: list[str]) -> str:
     if piece.bags is not None:
         return " ".join(word_names[w] for w in piece.bags[row].indices)[:LENGTH]
     return pc.utf8_slice_codeunits(piece.texts[row : row + 1], 0, LENGTH)[0].as_py()

@@ -13,7 +13,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from tagcore.metrics import Evaluation, Measure
+from tagcore.metrics.evaluation import Evaluation
+from tagcore.metrics.intervals import Measure
 from tagcore.models.topics import Topic
 from tasks.reporting.topics import SHOWN
 

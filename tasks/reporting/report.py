@@ -7,16 +7,16 @@ from pathlib import Path
 from prefect import task
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
-from tagcore.metrics import RULES
+from tagcore.metrics.rule_quality import RULES
 from tagcore.store.datasets import content_key
 from tagcore.store.files import write_text
-from tasks.cache import key_of
+from tasks.cache import stored_key
 from tasks.naming import data_name
-from tasks.progress import Step
+from tasks.progress import ProgressReporter
 from tasks.registry.client import Registry
 from tasks.registry.model_card import measure_text
-from tasks.registry.tracking import Measured
-from tasks.reporting.summary import Line, lines_of
+from tasks.registry.tracking import EvaluatedModel
+from tasks.reporting.summary import ModelSummary, summarise_models
 from tasks.reporting.topics import topics_markdown, topics_of
 
 COLUMNS = ("P@1", "P@3", "P@5", "nDCG@5", "R@5", "acc@9", "AUC (row)", "AUC (macro)", "AUC (micro)", "macro-F1@5")
@@ -72,12 +72,14 @@ class Report:
 
 
 @task(name="report")
-def report(title: str, measured: list[Measured], primary: str, folder: Path, parent: str, registry: Registry) -> Report:
+def report(
+    title: str, measured: list[EvaluatedModel], primary: str, folder: Path, parent: str, registry: Registry
+) -> Report:
     """Written as report.md, report.json and pictures, on the MLflow run, and as Prefect artifacts.
 
     Models of one label are one line: seeds are averaged document by document before intervals are drawn.
     """
-    step = Step(f"compare {len(measured)} models")
+    step = ProgressReporter(f"compare {len(measured)} models")
     key = content_key("report", {"title": title, "primary": primary, "run": parent}, _evaluations(measured))
     made = _standing(folder, key)
     if made is None:
@@ -94,8 +96,8 @@ def report(title: str, measured: list[Measured], primary: str, folder: Path, par
     return made
 
 
-def _evaluations(measured: list[Measured]) -> dict[str, str]:
-    return {f"{m.label} {m.seed}": key_of(m.evaluation, "evaluation") for m in measured}
+def _evaluations(measured: list[EvaluatedModel]) -> dict[str, str]:
+    return {f"{m.label} {m.seed}": stored_key(m.evaluation, "evaluation") for m in measured}
 
 
 def _standing(folder: Path, key: str) -> "Report | None":
@@ -108,13 +110,15 @@ def _standing(folder: Path, key: str) -> "Report | None":
     return found if found.key == key else None
 
 
-def _compare(title: str, measured: list[Measured], primary: str, folder: Path, key: str) -> tuple[Report, list[Path]]:
+def _compare(
+    title: str, measured: list[EvaluatedModel], primary: str, folder: Path, key: str
+) -> tuple[Report, list[Path]]:
     """The report, and the files that were written; report.json last, as the sign that all stand."""
     from tasks.reporting.plots import (
         compare,  # matplotlib is slow to import, and a report that stands is not drawn again
     )
 
-    lines = lines_of(measured, primary)
+    lines = summarise_models(measured, primary)
     best = lines[0]
     known = {name for line in lines for name in line.summary}
     columns = [c for c in dict.fromkeys((*COLUMNS, primary, *LABELLED)) if c in known]
@@ -130,7 +134,7 @@ def _compare(title: str, measured: list[Measured], primary: str, folder: Path, k
     return made, [folder / "report.md", folder / "report.json", picture, *drawn]
 
 
-def _about(lines: list[Line], primary: str) -> str:
+def _about(lines: list[ModelSummary], primary: str) -> str:
     seeds, splits = max(line.seeds for line in lines), max(line.splits for line in lines)
     fewest, most = lines[0].documents
     documents = f"{fewest:,}{f' to {most:,}' if most > fewest else ''} held-out documents"
@@ -144,7 +148,7 @@ def _about(lines: list[Line], primary: str) -> str:
     return f"{what}; best first by {primary}."
 
 
-def _topics(measured: list[Measured], folder: Path) -> tuple[str, list[Path]]:
+def _topics(measured: list[EvaluatedModel], folder: Path) -> tuple[str, list[Path]]:
     """Of every model that learnt topics, with its first seed: a section of the report, and pictures."""
     from tasks.reporting.plots import draw_topics
 
@@ -156,7 +160,7 @@ def _topics(measured: list[Measured], folder: Path) -> tuple[str, list[Path]]:
     return text, drawn
 
 
-def _row(line: Line, to_best: dict[str, float] | None) -> Row:
+def _row(line: ModelSummary, to_best: dict[str, float] | None) -> Row:
     return Row(
         model=line.label,
         measures={name: _plain(asdict(m)) for name, m in line.summary.items()},

@@ -6,14 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
-from tagcore.metrics import Evaluation, Measure, bootstrap_intervals, paired_difference, t_interval
-from tasks.cache import record_of
-from tasks.registry.tracking import Measured
+from tagcore.metrics.evaluation import Evaluation
+from tagcore.metrics.intervals import Measure, bootstrap_intervals, paired_difference, t_interval
+from tasks.cache import read_record
+from tasks.registry.tracking import EvaluatedModel
 from tasks.thresholds import threshold_seconds
 
 
 @dataclass(frozen=True)
-class Line:
+class ModelSummary:
     """Where all seeds were measured on the same documents, they are averaged document by document before intervals
     are drawn; measures that are no means over documents, and all measures where every seed has its own split, have
     Student's interval over seeds."""
@@ -28,7 +29,7 @@ class Line:
     threshold_seconds: float | None
     evaluate_seconds: float | None
 
-    def to_best(self, best: "Line", measure: str) -> dict[str, float]:
+    def to_best(self, best: "ModelSummary", measure: str) -> dict[str, float]:
         """The paired difference: over documents, or over the splits."""
         a, b = self.values[measure], best.values[measure]
         test = paired_difference(a, b)
@@ -38,9 +39,9 @@ class Line:
         return {"difference": over.value, "low": over.low, "high": over.high, "p_value": test.p_value_t}
 
 
-def lines_of(measured: Sequence[Measured], primary: str) -> list[Line]:
+def summarise_models(measured: Sequence[EvaluatedModel], primary: str) -> list[ModelSummary]:
     """One for every label, best first."""
-    by_label: dict[str, list[Measured]] = {}
+    by_label: dict[str, list[EvaluatedModel]] = {}
     for one in measured:
         by_label.setdefault(one.label, []).append(one)
     lines = [_line(label, seeds) for label, seeds in by_label.items()]
@@ -50,7 +51,7 @@ def lines_of(measured: Sequence[Measured], primary: str) -> list[Line]:
     return sorted(lines, key=lambda line: -line.summary[primary].value)
 
 
-def _line(label: str, seeds: list[Measured]) -> Line:
+def _line(label: str, seeds: list[EvaluatedModel]) -> ModelSummary:
     found = [Evaluation.load(m.evaluation) for m in seeds]
     splits = len({m.features for m in seeds})
     names = found[0].per_document.column_names[1:]
@@ -62,7 +63,7 @@ def _line(label: str, seeds: list[Measured]) -> Line:
     if len(found) > 1:
         summary = {n: t_interval(np.array([e.summary[n].value for e in found])) for n in summary}
         summary |= {} if splits > 1 else bootstrap_intervals(values)
-    return Line(
+    return ModelSummary(
         label=label,
         seeds=len(found),
         splits=splits,
@@ -76,7 +77,7 @@ def _line(label: str, seeds: list[Measured]) -> Line:
 
 
 def _seconds(folder: Path) -> float | None:
-    return record_of(folder).get("seconds")
+    return read_record(folder).get("seconds")
 
 
 def _mean(values: list[float | None]) -> float | None:

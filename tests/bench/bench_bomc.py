@@ -15,7 +15,7 @@ from sklearn.svm import LinearSVC
 
 from tagcore.models import BOMC
 from tagcore.readers.qrels import read_qrels
-from tagcore.synthetic import rcv1_shaped
+from tagcore.synthetic.newswire import rcv1_shaped
 from tests.bench.timing import cpu
 from tests.problems import matrices, official_split
 

@@ -13,8 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagcore.features.rows import InMemory
-from tagcore.metrics import Measure
 from tagcore.metrics.auc import roc_auc
+from tagcore.metrics.intervals import Measure
 from tagcore.models import BMLPL
 from tagcore.models.bmlpl.em import EM
 from tagcore.models.bmlpl.fit import chain, first, online, preparation, scaled, settings

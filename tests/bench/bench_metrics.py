@@ -17,18 +17,12 @@ import scipy.sparse as sp
 from scipy.stats import kendalltau
 from sklearn import metrics as peer
 
-from tagcore.metrics import (
-    LabelRanking,
-    hamming_loss,
-    kendall_at,
-    label_counts_at,
-    label_ranking,
-    mark_hits,
-    ndcg_at,
-    propensities,
-    propensity_hits,
-    roc_auc,
-)
+from tagcore.metrics.auc import roc_auc
+from tagcore.metrics.classification import hamming_loss, label_counts_at
+from tagcore.metrics.kendall import kendall_at
+from tagcore.metrics.propensity import propensities, propensity_hits
+from tagcore.metrics.ranking import mark_hits, ndcg_at
+from tagcore.metrics.row_ranking import LabelRanking, label_ranking
 from tests.bench.bench_tfidf import _peak_megabytes
 
 DOCUMENTS, TAGS, SCORES, K = 100_000, 4_000, 50, 5

@@ -24,7 +24,8 @@ from scipy.io import arff as scipy_arff
 from sklearn.datasets import load_svmlight_file
 
 from tagcore.corpus import tag_matrix
-from tagcore.readers import Source, open_source
+from tagcore.readers import open_source
+from tagcore.readers.source import Source
 
 RIVAL = """
 import arff, gzip, json, sys, time

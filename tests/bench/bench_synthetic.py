@@ -15,7 +15,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.datasets import make_multilabel_classification
 
-from tagcore.synthetic import PlantedCorpus, PlantedNewswire, PlantedRatings, delicious_shaped
+from tagcore.synthetic.corpus import PlantedCorpus, delicious_shaped
+from tagcore.synthetic.newswire import PlantedNewswire
+from tagcore.synthetic.ratings import PlantedRatings
 from tests.bench.bench_tfidf import _peak_megabytes
 
 SIZES = (50_000, 500_000)

@@ -17,7 +17,8 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from tagcore.text import Vectoriser, strip_html
+from tagcore.text import Vectoriser
+from tagcore.text.html import strip_html
 
 SETS = ("biology", "cooking", "crypto")
 STREAMS = (50_000, 500_000)

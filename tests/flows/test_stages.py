@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from flows import stages
+from flows.recipes import load_recipe
 from tagcore import load_model
 from tagcore.features.build import load_rows
 from tagcore.fitting import make_model
 from tagcore.labelling.thresholds import cross_validated_thresholds
-from tagcore.metrics import Evaluation
+from tagcore.metrics.evaluation import Evaluation
 from tagcore.store.datasets import Dataset
-from tasks.cache import record_of
+from tasks.cache import read_record
 from tasks.cluster.backend import Cluster
-from tasks.evaluate import evaluate, merit
-from tasks.recipe import load_recipe
-from tasks.registry.tracking import Measured
+from tasks.evaluate import evaluate, signed_value
+from tasks.registry.tracking import EvaluatedModel
 from tasks.reporting.topics import topics_of
 from tasks.thresholds import threshold_seconds, thresholds
 from tasks.train import train
@@ -33,7 +33,7 @@ def seen(monkeypatch):
 
     def measured(recipe, jobs, models):
         calls.append((recipe, jobs))
-        return [Measured(j.model.label, j.features, Path(j.model.label), j.features, j.seed) for j in jobs]
+        return [EvaluatedModel(j.model.label, j.features, Path(j.model.label), j.features, j.seed) for j in jobs]
 
     monkeypatch.setattr(stages, "evaluate", measured)
     return calls
@@ -44,7 +44,7 @@ def test_seeds_share_one_split_unless_it_is_redrawn(seen):
     one = [{"model": "KNN"}]
 
     def places(**more):
-        _, jobs = stages.prepared(load_recipe("nightly", {**settings, "models": one, **more}))
+        _, jobs = stages.build_jobs(load_recipe("nightly", {**settings, "models": one, **more}))
         return [(job.features.name, job.seed) for job in jobs]
 
     assert places() == [("features 10", 0), ("features 10", 3)]
@@ -74,7 +74,7 @@ def test_a_search_is_by_its_own_measure_on_validation_documents(seen, monkeypatc
         "calibrate": "platt",
     }
     settings = {"models": [model, {"model": "KNN"}], "tuning": {"measure": measure}, "seeds": [4, 5]}
-    found = stages.tuned(load_recipe("nightly", {**settings, "measures.labelling": ["half"]}))
+    found = stages.tune_models(load_recipe("nightly", {**settings, "measures.labelling": ["half"]}))
     ((searched, jobs),) = seen
     assert set(asked) == {measure or "nDCG@5"}
     assert (searched.split.validation, searched.measures.labelling, {j.seed for j in jobs}) == (0.2, rules, {4})
@@ -115,7 +115,7 @@ def test_a_model_labels_by_thresholds_of_its_own_or_of_another(made):
         expected = cross_validated_thresholds(make_model(of["model"], of["params"], 0), X, Y)
         np.testing.assert_array_equal(load_model(folder).thresholds, expected)
         assert threshold_seconds(folder) > 0
-        assert "seconds" in record_of(folder)
+        assert "seconds" in read_record(folder)
     assert load_model(plain).thresholds is None
 
 
@@ -127,10 +127,10 @@ def test_an_evaluation_follows_the_recipe_s_rules(made):
     found = Evaluation.load(folder)
     assert found.labelling["rule"].to_pylist() == measures["labelling"]
     assert [n is None for n in found.labelling["labels"].to_pylist()] == [False, False, True]
-    assert merit(folder, "macro-F1 (class-mass)") == found.summary["macro-F1 (class-mass)"].value > 0.05
-    assert merit(folder, "coverage") == -found.summary["coverage"].value
+    assert signed_value(folder, "macro-F1 (class-mass)") == found.summary["macro-F1 (class-mass)"].value > 0.05
+    assert signed_value(folder, "coverage") == -found.summary["coverage"].value
     with pytest.raises(ValueError, match=r"'macro-F1 \(sampled\)' was not measured; there are P@1"):
-        merit(folder, "macro-F1 (sampled)")
+        signed_value(folder, "macro-F1 (sampled)")
 
 
 def test_topics_are_of_models_that_have_them(made):

@@ -22,7 +22,7 @@ from tagcore.corpus import (
     tag_matrix,
     taggings_table,
 )
-from tagcore.store.datasets import Dataset, StoreError, writing
+from tagcore.store.datasets import Dataset, StoreError, write_dataset
 from tagcore.store.schemas import DOCUMENTS, TAGGINGS
 
 NOON = dt.datetime(2026, 11, 16, 12, tzinfo=dt.UTC)
@@ -128,7 +128,7 @@ def test_counts_below_one_are_refused(tmp_path, count):
 def test_taggings_outside_their_block_are_refused(tmp_path, document):
     block = Block(documents_table(id=["a", "b"]), taggings_table([0, document], [0, 0]))
     message = rf"names document {document} of a block of 2, expected 0\.\.1"
-    with pytest.raises(ValueError, match=message), writing(tmp_path / "set", "corpus") as writer:
+    with pytest.raises(ValueError, match=message), write_dataset(tmp_path / "set", "corpus") as writer:
         append_block(writer, block)
 
 
@@ -136,13 +136,13 @@ def test_words_of_other_documents_are_refused(tmp_path):
     block = Block(documents_table(id=["a", "b"]), taggings_table([], []), sp.csr_matrix((1, 4)))
     with (
         pytest.raises(ValueError, match="counted words of 1 documents in a block of 2"),
-        writing(tmp_path / "set", "corpus") as writer,
+        write_dataset(tmp_path / "set", "corpus") as writer,
     ):
         append_block(writer, block)
 
 
 def test_stored_taggings_are_in_order(tmp_path):
-    with writing(tmp_path / "set", "corpus") as writer:
+    with write_dataset(tmp_path / "set", "corpus") as writer:
         for _ in range(2):
             append_block(writer, Block(documents_table(id=["a", "b"]), taggings_table([1, 0, 1], [2, 1, 0])))
     stored = Dataset.open(tmp_path / "set", "corpus").read("taggings")

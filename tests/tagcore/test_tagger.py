@@ -13,10 +13,10 @@ from tagcore.features.build import VECTORISER, load_rows, make_features
 from tagcore.features.rows import InMemory
 from tagcore.features.split import Split
 from tagcore.fitting import fit_calibrated, make_model
-from tagcore.metrics import evaluate
+from tagcore.metrics.evaluate import evaluate
 from tagcore.metrics.held_out import held_out_values
 from tagcore.store.datasets import Dataset, StoreError
-from tagcore.synthetic import demo_corpus
+from tagcore.synthetic.corpus import demo_corpus
 from tagcore.tagger import Tagger
 from tagcore.text import Vectoriser
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tagcore.store.datasets import Dataset, writing
+from tagcore.store.datasets import Dataset, write_dataset
 from tasks import cache as steps
-from tasks.cache import Plan, produce
+from tasks.cache import PlannedResult, run_cached
 from tasks.ingest import ingest
 
 
@@ -30,10 +30,10 @@ def test_reader_options_decide_what_is_read(tmp_path):
 
 
 def test_what_another_run_finishes_meanwhile_is_not_taken_for_damaged(tmp_path, monkeypatch):
-    plan = Plan(tmp_path, "corpus", {}, {})
+    plan = PlannedResult(tmp_path, "corpus", {}, {})
 
     def make(folder, step):
-        with writing(folder, "corpus", **plan.manifest):
+        with write_dataset(folder, "corpus", **plan.manifest):
             pass
 
     def stands_too_late(*args):
@@ -42,5 +42,5 @@ def test_what_another_run_finishes_meanwhile_is_not_taken_for_damaged(tmp_path, 
         return False
 
     monkeypatch.setattr(steps, "stands", stands_too_late)
-    produce(plan, "read", make)
+    run_cached(plan, "read", make)
     assert [p.name for p in tmp_path.iterdir()] == [plan.folder.name]

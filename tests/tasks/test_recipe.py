@@ -3,15 +3,16 @@
 import pytest
 
 from flows.grid import curve_setting, lines_of_models
+from flows.recipes import load_recipe, preset_names
 from infra.cli.values import parse_pairs
-from tagcore import metrics
 from tagcore.fitting import make_model
+from tagcore.metrics import rule_quality
 from tasks import recipe
 from tasks.naming import data_name, registered_name
-from tasks.recipe import RecipeError, load_recipe, presets
+from tasks.recipe import RecipeError
 
 
-@pytest.mark.parametrize("name", presets())
+@pytest.mark.parametrize("name", preset_names())
 def test_every_preset_loads_and_names_itself(name):
     loaded = load_recipe(name)
     assert loaded.name == name
@@ -60,9 +61,9 @@ def test_models_differ_by_their_thresholds():
 
 
 def test_recipes_know_the_rules_that_evaluations_know():
-    assert recipe.RULES == metrics.RULES
-    assert recipe.Tuning(measure="macro-F1 (class-mass)").rule == "class-mass"
-    assert recipe.Tuning(measure="AUC (row)").rule is None
+    assert recipe.RULES == rule_quality.RULES
+    assert recipe.TuningSettings(measure="macro-F1 (class-mass)").rule == "class-mass"
+    assert recipe.TuningSettings(measure="AUC (row)").rule is None
 
 
 def varying(grid=None, parameters=None):

@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.baselines.linear.newton import LANES, Settings, solve
+from tagcore.baselines.linear.newton import LANES, NewtonSettings, solve
 from tagcore.baselines.linear.sparse import _SparseLinear
 from tagcore.baselines.linear.tag_blocks import rows_with_constant
 from tagcore.shards import Arrays
@@ -54,10 +54,10 @@ class OneVsRestLogistic(_SparseLinear):
         self.tol = tol
         self.max_iter = max_iter
 
-    def _prepare(self, X: sp.csr_matrix) -> tuple[Settings, Arrays]:
+    def _prepare(self, X: sp.csr_matrix) -> tuple[NewtonSettings, Arrays]:
         if not 0 < self.C < np.inf:
             raise ValueError(f"C must be positive, got {self.C!r}")
-        settings = Settings(
+        settings = NewtonSettings(
             tol=self.tol,
             max_iter=self.max_iter,
             prune=self.prune,

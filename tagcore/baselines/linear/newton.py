@@ -44,7 +44,7 @@ LOSSES = {"logistic": LOGISTIC, "squared": SQUARED}
 
 
 @dataclass(frozen=True)
-class Settings(BlockSettings):
+class NewtonSettings(BlockSettings):
     """A model is solved when the gradient is `tol` of that at the best constant score."""
 
     loss: str
@@ -53,7 +53,9 @@ class Settings(BlockSettings):
     inner_tol: float = 0.3  # of the conjugate gradients behind a step, which need not be exact
 
 
-def solve(settings: Settings, numbers: np.ndarray, carriers: list[np.ndarray], rows: Arrays) -> Iterator[Solution]:
+def solve(
+    settings: NewtonSettings, numbers: np.ndarray, carriers: list[np.ndarray], rows: Arrays
+) -> Iterator[Solution]:
     """The models of all tags, in the order in which they end; `passes` are Newton steps."""
     block = _Block(settings, rows)
     waiting = list(range(len(carriers)))[::-1]
@@ -77,7 +79,7 @@ def solve(settings: Settings, numbers: np.ndarray, carriers: list[np.ndarray], r
 class _Block:
     """Models under way: weights w, scores z = X·w and gradients, one column each. An empty column has no gradient."""
 
-    def __init__(self, settings: Settings, rows: Arrays) -> None:
+    def __init__(self, settings: NewtonSettings, rows: Arrays) -> None:
         n, width = rows["indptr"].size - 1, int(rows["width"]) + 1
         self.csr = rows["data"], rows["indices"], rows["indptr"]
         self.loss, self.cost, self.intercept = LOSSES[settings.loss], settings.cost, settings.intercept

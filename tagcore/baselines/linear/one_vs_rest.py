@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from tagcore.baselines.linear.sparse import _SparseLinear
-from tagcore.baselines.linear.working_set import LANES, Settings, shared_rows, solve
+from tagcore.baselines.linear.working_set import LANES, WorkingSetSettings, shared_rows, solve
 from tagcore.shards import Arrays
 
 
@@ -54,14 +54,14 @@ class OneVsRestLinear(_SparseLinear):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _prepare(self, X: sp.csr_matrix) -> tuple[Settings, Arrays]:
+    def _prepare(self, X: sp.csr_matrix) -> tuple[WorkingSetSettings, Arrays]:
         if not 0 < self.C < np.inf:
             raise ValueError(f"C must be positive, got {self.C!r}")
         if self.loss not in ("squared_hinge", "hinge"):
             raise ValueError(f'loss must be "squared_hinge" or "hinge", got {self.loss!r}')
         if self.class_weight not in (None, "balanced"):
             raise ValueError(f'class_weight must be None or "balanced", got {self.class_weight!r}')
-        settings = Settings(
+        settings = WorkingSetSettings(
             tol=self.tol,
             max_iter=self.max_iter,
             prune=self.prune,

@@ -11,7 +11,7 @@ from scipy.linalg import cho_factor, cho_solve
 from sklearn.exceptions import ConvergenceWarning
 
 from tagcore.baselines.linear.dense import _DenseLinear
-from tagcore.baselines.linear.newton import Settings, solve
+from tagcore.baselines.linear.newton import NewtonSettings, solve
 from tagcore.baselines.linear.tag_blocks import rows_with_constant
 from tagcore.kernels.sparse import lower_gram
 from tagcore.shards import Arrays, Shard, Shards, row_shards
@@ -105,7 +105,7 @@ class Ridge(_DenseLinear):
         return partial(_solve_factored, intercept=bool(self.fit_intercept)), {**rows, "factor": factor, "means": means}
 
     def _iterated(self, X: sp.csr_matrix) -> tuple[Step, Arrays]:
-        settings = Settings(
+        settings = NewtonSettings(
             tol=self.tol,
             max_iter=self.max_iter,
             prune=0.0,
@@ -141,7 +141,7 @@ def _solve_factored(
     return {"weights": weights.astype(np.float32), "intercepts": intercepts, "gaps": np.zeros(starts.size - 1)}
 
 
-def _solve_iterated(shard: Shard[Arrays], state: Arrays, *, settings: Settings, **rows: np.ndarray) -> Arrays:
+def _solve_iterated(shard: Shard[Arrays], state: Arrays, *, settings: NewtonSettings, **rows: np.ndarray) -> Arrays:
     starts = shard.data["indptr"]
     carriers = [shard.data["indices"][start:stop] for start, stop in itertools.pairwise(starts)]
     weights, gaps = np.empty((int(rows["width"]) + 1, len(carriers)), np.float32), np.zeros(len(carriers))

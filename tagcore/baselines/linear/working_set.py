@@ -20,7 +20,7 @@ _INTAKE = 256  # new documents that it may always take in at once
 
 
 @dataclass(frozen=True)
-class Settings(BlockSettings):
+class WorkingSetSettings(BlockSettings):
     """Beside how closely it is solved: the problem (cost, loss, weights of the two sides)."""
 
     cost: float
@@ -45,7 +45,9 @@ def shared_rows(X: sp.csr_matrix, intercept: bool, seed: int) -> Arrays:
     return {**rows, "squares": squares, "opening": opening}
 
 
-def solve(settings: Settings, numbers: np.ndarray, carriers: list[np.ndarray], rows: Arrays) -> Iterator[Solution]:
+def solve(
+    settings: WorkingSetSettings, numbers: np.ndarray, carriers: list[np.ndarray], rows: Arrays
+) -> Iterator[Solution]:
     """The machines of all tags, block by block; `passes` are those over the documents that decide."""
     for start in range(0, len(carriers), LANES):
         block = slice(start, start + LANES)
@@ -55,7 +57,7 @@ def solve(settings: Settings, numbers: np.ndarray, carriers: list[np.ndarray], r
 
 
 def _solve_block(
-    settings: Settings, numbers: np.ndarray, carriers: list[np.ndarray], rows: Arrays
+    settings: WorkingSetSettings, numbers: np.ndarray, carriers: list[np.ndarray], rows: Arrays
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(weights, one column per tag; passes over its members; gap that was left)."""
     csr = rows["data"], rows["indices"], rows["indptr"]

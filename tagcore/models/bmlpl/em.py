@@ -15,12 +15,10 @@ from scipy.special import digamma, gammaln
 
 from tagcore.models.bmlpl.hyper import new_shapes, new_tau, shape_step
 from tagcore.models.bmlpl.kernels.em import column_dots, expect_counts, sum_logs, weigh_rows
-from tagcore.models.bmlpl.rows import Rows, curved, load_rows, logistic
+from tagcore.models.bmlpl.rows import ShardRows, curved, logistic
 from tagcore.models.bmlpl.solve import conjugate_gradients, exact
 from tagcore.shards import Arrays, Shard, Shards, contiguous
 from tagcore.training import Measures
-
-__all__ = ["EM", "Rows", "Settings", "load_rows"]
 
 LARGEST_PSI = 60.0  # exp of it is still a float32
 _HYPER_EVERY = 5  # tau moves the objective itself: not in every iteration
@@ -28,7 +26,7 @@ _STOP_OVER = 5  # iterations over which the objective must have moved
 
 
 @dataclass(frozen=True)
-class Settings:
+class EMSettings:
     """What the rounds need to know."""
 
     eta: float = 0.01
@@ -43,7 +41,7 @@ class Settings:
 class EM:
     """The learner. `start` holds V, W, r and tau; `validate` gives the held-out AUC of global arrays."""
 
-    def __init__(self, settings: Settings, start: Arrays, validate: Callable[[Arrays], float] | None = None) -> None:
+    def __init__(self, settings: EMSettings, start: Arrays, validate: Callable[[Arrays], float] | None = None) -> None:
         self.settings = settings
         self.start = start
         self.validate = validate
@@ -122,14 +120,14 @@ def masked_topics(numerators: np.ndarray, exposure: np.ndarray) -> np.ndarray:
 
 
 def expect(
-    shard: Shard[Rows], state: Arrays, V: np.ndarray, W: np.ndarray, r: np.ndarray, geo: bool, masked: bool = False
+    shard: Shard[ShardRows], state: Arrays, V: np.ndarray, W: np.ndarray, r: np.ndarray, geo: bool, masked: bool = False
 ) -> tuple[Arrays, Arrays]:
     """Step: U at the present W, the counts and all that the M-step needs of them (pass A)."""
     return expect_rows(shard.data, state.get("m"), V, W, r, geo, masked)
 
 
 def expect_rows(
-    rows: Rows,
+    rows: ShardRows,
     m: np.ndarray | None,
     V: np.ndarray,
     W: np.ndarray,
@@ -160,7 +158,7 @@ def expect_rows(
     return {"m": m, "omega": omega}, {**sums, **slopes}
 
 
-def weigh(shard: Shard[Rows], state: Arrays, V: np.ndarray, r: np.ndarray) -> tuple[Arrays, Arrays]:
+def weigh(shard: Shard[ShardRows], state: Arrays, V: np.ndarray, r: np.ndarray) -> tuple[Arrays, Arrays]:
     """Step: under a mask the weights of the M-step need the new topics, hence a round of their own."""
     psi = state["psi"] + np.log(shard.data.coverage(V))
     omega, sums = _slopes(shard.data, state["m"], r.astype(psi.dtype), logistic(psi)[1], psi)
@@ -168,7 +166,7 @@ def weigh(shard: Shard[Rows], state: Arrays, V: np.ndarray, r: np.ndarray) -> tu
 
 
 def _slopes(
-    rows: Rows, m: np.ndarray, shapes: np.ndarray, half: np.ndarray, psi: np.ndarray
+    rows: ShardRows, m: np.ndarray, shapes: np.ndarray, half: np.ndarray, psi: np.ndarray
 ) -> tuple[np.ndarray, Arrays]:
     """Pólya-Gamma weights omega, X'(kappa - omega ∘ psi), and the diagonal of X' Ω X."""
     omega, slope = np.empty_like(psi), np.empty_like(psi)

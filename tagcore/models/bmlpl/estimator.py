@@ -6,9 +6,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from tagcore.base import Progress, TagModel, label_matrix, require_vector, silent, unchanged_if_it_fails
+from tagcore.base import Progress, TagModel, label_matrix, no_progress, require_vector, restore_on_failure
 from tagcore.features.rows import InMemory, Rows
-from tagcore.models.bmlpl.fit import Fitted, learn, learn_batch, scaled
+from tagcore.models.bmlpl.fit import FittedState, learn, learn_batch, scaled
 from tagcore.models.bmlpl.initial import check_parameters, mask_matrix
 from tagcore.models.bmlpl.scores import Draws, scores, screened_top_k
 from tagcore.shards import Executor, InProcess
@@ -191,7 +191,7 @@ class BMLPL(TagModel):
         progress: Progress | None = None,
     ) -> Self:
         """Learns from rows X and tags y, of which only the non-zero cells of `observed` (n × L) were looked at."""
-        with unchanged_if_it_fails(self):
+        with restore_on_failure(self):
             self._observed = observed
             self._known = self._fitted() if self.warm_start and hasattr(self, "tau_") else None
             if self._known and self.tau_.size != self.n_features_in_ + bool(self.fit_intercept):
@@ -215,9 +215,9 @@ class BMLPL(TagModel):
         if self.missing == "mask":
             raise ValueError('missing="mask" needs the argument observed of fit')
         known = self._fitted() if self.warm_start and hasattr(self, "tau_") else None
-        with unchanged_if_it_fails(self):
+        with restore_on_failure(self):
             self.n_features_in_, self.n_labels_ = rows.n_features, rows.n_labels
-            how = known, self._seed(), executor or InProcess(), progress or silent, checkpoints
+            how = known, self._seed(), executor or InProcess(), progress or no_progress, checkpoints
             self._keep(learn(self, rows, None, *how))
         return self
 
@@ -228,7 +228,7 @@ class BMLPL(TagModel):
         """
         check_parameters(self)
         known = self._fitted() if hasattr(self, "tau_") else None
-        with unchanged_if_it_fails(self):
+        with restore_on_failure(self):
             X = self._rows(X, reset=known is None)
             Y = label_matrix(y, X.shape[0])
             if known is None:
@@ -281,11 +281,11 @@ class BMLPL(TagModel):
     def _draws(self) -> Draws:
         return Draws(self.topic_draws_, self.weight_draws_, self.shape_draws_)
 
-    def _fitted(self) -> Fitted:
+    def _fitted(self) -> FittedState:
         counts = self.rows_seen_, self.updates_, tuple(self.history_)
-        return Fitted(self._draws(), self.tau_, self.label_counts_, self.curvature_, *counts)
+        return FittedState(self._draws(), self.tau_, self.label_counts_, self.curvature_, *counts)
 
-    def _keep(self, found: Fitted) -> None:
+    def _keep(self, found: FittedState) -> None:
         self.topic_draws_, self.weight_draws_, self.shape_draws_ = found.draws
         self.tau_, self.label_counts_, self.curvature_ = found.tau, found.counts, found.curvature
         self.rows_seen_, self.updates_, self.history_ = found.rows, found.updates, list(found.history)

@@ -12,7 +12,7 @@ from tagcore.base import Progress
 from tagcore.features.rows import InMemory, Rows
 from tagcore.metrics.auc import roc_auc
 from tagcore.models.bmlpl import initial as begin
-from tagcore.models.bmlpl.em import EM, Settings, expect
+from tagcore.models.bmlpl.em import EM, EMSettings, expect
 from tagcore.models.bmlpl.gibbs import GibbsLearner, GibbsSettings
 from tagcore.models.bmlpl.online import OnlineEM
 from tagcore.models.bmlpl.scores import Draws, scores
@@ -22,7 +22,7 @@ from tagcore.training import Checkpoints, EarlyStop, Measures, train
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedState:
     """What a model knows: parameters, the two statistics with the rows they are scaled to, and how it came to them."""
 
     draws: Draws
@@ -44,12 +44,12 @@ def learn(
     model: Any,
     rows: Rows,
     mask: sp.csr_matrix | None,
-    known: Fitted | None,
+    known: FittedState | None,
     seed: int,
     executor: Executor,
     progress: Progress,
     checkpoints: Checkpoints | None = None,
-) -> Fitted:
+) -> FittedState:
     """`model` is asked for its parameters alone."""
     validate, stop = None, None
     if model.early_stopping:
@@ -84,8 +84,8 @@ def learn(
 
 
 def learn_batch(
-    model: Any, X: sp.csr_matrix, Y: sp.csr_matrix, known: Fitted | None, seed: int, executor: Executor
-) -> Fitted:
+    model: Any, X: sp.csr_matrix, Y: sp.csr_matrix, known: FittedState | None, seed: int, executor: Executor
+) -> FittedState:
     """One step of online EM; the statistics so far are scaled to all rows seen."""
     rows = InMemory(X, Y)
     shards = begin.row_parts(rows, None, preparation(model), model.n_shards, executor)
@@ -99,23 +99,23 @@ def learn_batch(
     return fitted(trained.arrays, n, updates + 1, [{"objective": o} for o in history] + trained.history)
 
 
-def fitted(arrays: Arrays, rows: int, updates: int, history: list[Measures]) -> Fitted:
+def fitted(arrays: Arrays, rows: int, updates: int, history: list[Measures]) -> FittedState:
     """The state that a model keeps of what was learnt."""
     V, W, r = (arrays.get(f"draws_{name}", arrays[name][None]) for name in ("V", "W", "r"))
     draws = Draws(np.ascontiguousarray(V.transpose(0, 2, 1)), W, r)
     objective = tuple(m.get("objective", m.get("log_likelihood", np.nan)) for m in history)
-    return Fitted(draws, arrays["tau"], arrays["counts"], arrays["curvature"], rows, updates, objective)
+    return FittedState(draws, arrays["tau"], arrays["counts"], arrays["curvature"], rows, updates, objective)
 
 
 def scaled(model: Any, X: sp.csr_matrix) -> sp.csr_matrix:
     return (normalize(X) if model.normalise else X).astype(model.dtype, copy=False)
 
 
-def preparation(model: Any) -> begin.Preparation:
-    return begin.Preparation(model.dtype, bool(model.normalise), bool(model.fit_intercept))
+def preparation(model: Any) -> begin.RowPreparation:
+    return begin.RowPreparation(model.dtype, bool(model.normalise), bool(model.fit_intercept))
 
 
-def first(model: Any, shards: Shards, rows: Rows, known: Fitted | None, seed: int) -> Arrays:
+def first(model: Any, shards: Shards, rows: Rows, known: FittedState | None, seed: int) -> Arrays:
     """The arrays that training begins with; ValueError where they, or an exact solver's, would be too large."""
     constant, n_labels = bool(model.fit_intercept), rows.n_labels
     tau = begin.precisions(shards, rows.n_features, model.tau, model.intercept_tau, constant)
@@ -134,9 +134,9 @@ def first(model: Any, shards: Shards, rows: Rows, known: Fitted | None, seed: in
     return begin.grown_arrays(known.arrays(model.dtype), tau, n_labels, model.eta, constant, keep_tau)
 
 
-def settings(model: Any) -> Settings:
+def settings(model: Any) -> EMSettings:
     """What EM needs of the parameters."""
-    return Settings(
+    return EMSettings(
         eta=model.eta,
         geo=model.objective == "geo",
         masked=model.missing == "mask",
@@ -147,7 +147,7 @@ def settings(model: Any) -> Settings:
     )
 
 
-def online(model: Any, how: Settings, arrays: Arrays, n: int, per_pass: int, updates: int, seed: int) -> OnlineEM:
+def online(model: Any, how: EMSettings, arrays: Arrays, n: int, per_pass: int, updates: int, seed: int) -> OnlineEM:
     """Minibatches with the schedule of the parameters."""
     return OnlineEM(how, arrays, n, per_pass, updates, model.kappa, model.t0, model.inner, seed)
 

@@ -18,7 +18,7 @@ from tagcore.models.bmlpl.kernels.gibbs import (
     draw_normals,
     draw_weights,
 )
-from tagcore.models.bmlpl.rows import Rows, curved, logistic
+from tagcore.models.bmlpl.rows import ShardRows, curved, logistic
 from tagcore.models.bmlpl.solve import conjugate_gradients, exact
 from tagcore.shards import Arrays, Shard, Shards
 from tagcore.training import Measures
@@ -132,7 +132,7 @@ def draw_topics(shapes: np.ndarray, key: np.uint64, dtype: np.dtype) -> np.ndarr
 
 
 def count(
-    shard: Shard[Rows],
+    shard: Shard[ShardRows],
     state: Arrays,
     V: np.ndarray,
     r: np.ndarray,
@@ -152,7 +152,7 @@ def count(
 
 
 def weigh(
-    shard: Shard[Rows], state: Arrays, r: np.ndarray, key: np.uint64, noise_key: np.uint64
+    shard: Shard[ShardRows], state: Arrays, r: np.ndarray, key: np.uint64, noise_key: np.uint64
 ) -> tuple[Arrays, Arrays]:
     """Step: Pólya-Gamma weights; X' (kappa + sqrt(omega) e1 - omega psi), where S W = X' (omega psi), and diag S."""
     rows, m, psi = shard.data, state["m"], state["psi"]
@@ -161,7 +161,9 @@ def weigh(
     return {"m": m, "omega": omega}, {"gradient": rows.gather(slope), "curvature": rows.gather_squares(omega)}
 
 
-def embed(shard: Shard[Rows], state: Arrays, W: np.ndarray, r: np.ndarray, key: np.uint64) -> tuple[Arrays, Arrays]:
+def embed(
+    shard: Shard[ShardRows], state: Arrays, W: np.ndarray, r: np.ndarray, key: np.uint64
+) -> tuple[Arrays, Arrays]:
     """Step: psi and U, given the counts; before there are any, as if all were 0."""
     psi = shard.data.project(W)
     m, U = state.get("m", np.zeros_like(psi)), np.empty_like(psi)

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import digamma, polygamma
 
-from tagcore.models.bmlpl.rows import Rows, logistic
+from tagcore.models.bmlpl.rows import ShardRows, logistic
 from tagcore.shards import Arrays, Shard
 
 _TAU_SHAPE = _TAU_RATE = _R_SHAPE = _R_RATE = 0.01  # nearly improper gamma priors
@@ -18,7 +18,7 @@ def new_tau(W: np.ndarray, curvature: np.ndarray, tau: np.ndarray) -> np.ndarray
     return np.clip((W.shape[1] + 2 * _TAU_SHAPE) / (own + 2 * _TAU_RATE), *_TAU_RANGE)
 
 
-def shape_step(shard: Shard[Rows], state: Arrays, W: np.ndarray, r: np.ndarray) -> Arrays:
+def shape_step(shard: Shard[ShardRows], state: Arrays, W: np.ndarray, r: np.ndarray) -> Arrays:
     """Step: what Newton's method for r needs, at the weights W and the counts of the last E-step."""
     psi = shard.data.project(W)
     softplus = np.maximum(psi, 0) + np.log1p(logistic(psi)[2])

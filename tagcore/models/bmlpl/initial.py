@@ -10,8 +10,8 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import check_array
 
 from tagcore.features.rows import Rows as AnyRows
-from tagcore.features.rows import load_recipe
-from tagcore.models.bmlpl.rows import Rows, load_rows
+from tagcore.features.rows import load_part
+from tagcore.models.bmlpl.rows import ShardRows, shard_rows
 from tagcore.shards import Arrays, Executor, Shard, Shards, row_shards
 
 _SHARE, _FEWEST, _MOST = 0.4, 32, 512  # topics where no number is given
@@ -82,7 +82,7 @@ def precisions(shards: Shards, n_words: int, tau: float | None, intercept_tau: f
     return np.append(np.full(n_words, float(tau)), [float(intercept_tau)] * constant)
 
 
-def squared_lengths(shard: Shard[Rows], state: Arrays, constant: bool) -> Arrays:
+def squared_lengths(shard: Shard[ShardRows], state: Arrays, constant: bool) -> Arrays:
     """Step: of the rows without their constant, and how many there are."""
     squares = np.square(shard.data.words[0], dtype=np.float64).sum() - len(shard.data) * bool(constant)
     return {"squares": np.array(squares), "rows": np.array(len(shard.data))}
@@ -139,26 +139,26 @@ def mask_matrix(observed: Any, shape: tuple[int, int], dtype: str) -> sp.csr_mat
 
 
 @dataclass(frozen=True)
-class Preparation:
+class RowPreparation:
     """How rows are made ready, wherever they are read."""
 
     dtype: str
     normalise: bool
     constant: bool
 
-    def __call__(self, part: tuple[Any, sp.csr_matrix | None]) -> Rows:
+    def __call__(self, part: tuple[Any, sp.csr_matrix | None]) -> ShardRows:
         recipe, mask = part
-        X, Y = load_recipe(recipe)
+        X, Y = load_part(recipe)
         X = (normalize(X) if self.normalise else X).astype(self.dtype, copy=False)
         if self.constant:
             X = sp.hstack([X, np.ones((X.shape[0], 1), X.dtype)], format="csr")
-        return load_rows((X, Y, mask))
+        return shard_rows((X, Y, mask))
 
 
 def row_parts(
-    rows: AnyRows, mask: sp.csr_matrix | None, preparation: Preparation, n_shards: int, executor: Executor
+    rows: AnyRows, mask: sp.csr_matrix | None, preparation: RowPreparation, n_shards: int, executor: Executor
 ) -> Shards:
     """The shards, each with its share of the mask."""
     cuts = row_shards(rows.n_rows, min(n_shards, -(-rows.n_rows // _SHARD_ROWS)))
-    parts = [(rows.recipe(cut), None if mask is None else mask[cut]) for cut in cuts]
+    parts = [(rows.part(cut), None if mask is None else mask[cut]) for cut in cuts]
     return Shards(parts, preparation, executor, firsts=[cut.start for cut in cuts])

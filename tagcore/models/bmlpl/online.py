@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tagcore.models.bmlpl.em import Settings, expect_rows, topics_of
-from tagcore.models.bmlpl.rows import Rows, curved, held
+from tagcore.models.bmlpl.em import EMSettings, expect_rows, topics_of
+from tagcore.models.bmlpl.rows import ShardRows, curved, held
 from tagcore.models.bmlpl.solve import conjugate_gradients, grams_of, solve_topics
 from tagcore.shards import Arrays, Shard, Shards, contiguous
 from tagcore.training import Measures
@@ -25,7 +25,7 @@ class OnlineEM:
     A round takes its share of the minibatch from every shard; `batches` of them make a pass, each in a new order.
     """
 
-    settings: Settings  # cg_steps = 0: second moments are kept whole
+    settings: EMSettings  # cg_steps = 0: second moments are kept whole
     start: Arrays
     n_rows: int  # known in all, to which averages are scaled
     batches: int = 1
@@ -90,7 +90,7 @@ class OnlineEM:
 
 
 def expect_batch(
-    shard: Shard[Rows],
+    shard: Shard[ShardRows],
     state: Arrays,
     V: np.ndarray,
     W: np.ndarray,

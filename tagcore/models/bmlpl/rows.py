@@ -13,7 +13,7 @@ _BATCH = ("data", "indices", "indptr", "column_data", "column_indices", "column_
 
 
 @dataclass(frozen=True)
-class Rows:
+class ShardRows:
     """The rows of one shard: X and what is observed of the labels, by rows and by columns; positives by rows.
 
     The last column of X is the constant, if there is one. Without a mask all labels are observed.
@@ -58,19 +58,19 @@ class Rows:
         assert self.observed_by_column is not None
         return _product(self.observed_by_column, U)
 
-    def take(self, rows: np.ndarray) -> "Rows":
+    def take(self, rows: np.ndarray) -> "ShardRows":
         """Some of the rows, in that order; without their mask."""
         X = sp.csr_matrix(self.words, shape=(len(self), self.words_by_column[2].size - 1), copy=False)
         width = int(self.labels.max(initial=0)) + 1
         marks = np.ones(self.labels.size, np.int8), self.labels, self.starts
-        return load_rows((X[rows], sp.csr_matrix(marks, shape=(len(self), width), copy=False)[rows], None))
+        return shard_rows((X[rows], sp.csr_matrix(marks, shape=(len(self), width), copy=False)[rows], None))
 
 
-def load_rows(part: tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix | None]) -> Rows:
+def shard_rows(part: tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix | None]) -> ShardRows:
     """X, Y and the mask of a shard as read-only arrays."""
     X, Y, mask = part
     words = freeze((_arrays(X), _arrays(X.tocsc()), Y.indices, Y.indptr))
-    return Rows(*words) if mask is None else Rows(*words, *freeze((_arrays(mask), _arrays(mask.tocsc()))))
+    return ShardRows(*words) if mask is None else ShardRows(*words, *freeze((_arrays(mask), _arrays(mask.tocsc()))))
 
 
 def logistic(psi: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -82,20 +82,20 @@ def logistic(psi: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return p, half, e
 
 
-def curved(shard: Shard[Rows], state: Arrays, P: np.ndarray) -> Arrays:
+def curved(shard: Shard[ShardRows], state: Arrays, P: np.ndarray) -> Arrays:
     """Step: the product of one conjugate-gradient step, with the weights that the E-step left in the state."""
     return {"product": at_work(shard, state).normal_matvec(state["omega"], P)}
 
 
-def at_work(shard: Shard[Rows], state: Arrays) -> Rows:
+def at_work(shard: Shard[ShardRows], state: Arrays) -> ShardRows:
     """The minibatch that the state holds, or all rows of the shard."""
     if "batch_starts" not in state:
         return shard.data
     a, b, c, d, e, f, labels, starts = (state[f"batch_{name}"] for name in _BATCH)
-    return Rows((a, b, c), (d, e, f), labels, starts)
+    return ShardRows((a, b, c), (d, e, f), labels, starts)
 
 
-def held(rows: Rows) -> Arrays:
+def held(rows: ShardRows) -> Arrays:
     """A minibatch as a state can hold it."""
     arrays = *rows.words, *rows.words_by_column, rows.labels, rows.starts
     return {f"batch_{name}": values for name, values in zip(_BATCH, arrays, strict=True)}

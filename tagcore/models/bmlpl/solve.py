@@ -10,7 +10,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from tagcore.models.bmlpl.kernels.em import column_dots
 from tagcore.models.bmlpl.kernels.exact import add_grams
-from tagcore.models.bmlpl.rows import Rows, at_work
+from tagcore.models.bmlpl.rows import ShardRows, at_work
 from tagcore.shards import Arrays, Shard, Shards
 
 MOST_EXACT_WORDS = 2048  # matrices of words × words: 32 MiB each, one a shard at a time
@@ -70,7 +70,7 @@ def solve_topics(shards: Shards, grams: np.ndarray, residual: np.ndarray, tau: n
     return np.stack(topics.collect(cholesky_step, grams=grams, residual=residual, tau=tau), axis=1)
 
 
-def gram_step(shard: Shard[Rows], state: Arrays, topics: slice, n_words: int) -> Arrays:
+def gram_step(shard: Shard[ShardRows], state: Arrays, topics: slice, n_words: int) -> Arrays:
     """Step: X' Ω_k X of a few topics, float64, the lower triangles."""
     omega = np.ascontiguousarray(state["omega"][:, topics])
     grams = np.zeros((n_words, n_words, omega.shape[1]))

@@ -9,7 +9,7 @@ from scipy.special import ndtr
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 
-from tagcore.base import Progress, TagModel, label_matrix, silent, unchanged_if_it_fails
+from tagcore.base import Progress, TagModel, label_matrix, no_progress, restore_on_failure
 from tagcore.features.rows import InMemory, Rows
 from tagcore.labelling.expected_f import ExpectedF, expected_f
 from tagcore.labelling.posterior import Posterior
@@ -19,9 +19,9 @@ from tagcore.models.bomc.hierarchy import Siblings
 from tagcore.models.bomc.kernel import standard_scores
 from tagcore.models.bomc.learning import learn
 from tagcore.models.bomc.shards import Parts
-from tagcore.scoring.blocks import Part, unknown_truth
+from tagcore.scoring.blocks import ScorePart, unknown_truth
 from tagcore.scoring.explanation import Explanation
-from tagcore.scoring.sharded import Spread
+from tagcore.scoring.sharded import ShardedScores
 from tagcore.shards import Executor, InProcess, freeze
 from tagcore.training import Checkpoints
 
@@ -173,10 +173,12 @@ class BOMC(TagModel):
         checkpoints: Checkpoints | None = None,
     ) -> Self:
         """As `fit`, bit for bit, on rows that need not be in memory: a block, or a worker's share, at a time."""
-        with unchanged_if_it_fails(self):
+        with restore_on_failure(self):
             self._begin(rows.n_features, rows.n_labels)
             self.n_features_in_ = rows.n_features
-            parts = Parts(self.n_shards, self.merge_every, executor or InProcess(), progress or silent, checkpoints)
+            parts = Parts(
+                self.n_shards, self.merge_every, executor or InProcess(), progress or no_progress, checkpoints
+            )
             learn(self, rows, self.random_state if self.shuffle else None, parts)
         return self
 
@@ -246,9 +248,9 @@ class BOMC(TagModel):
 
         `rows` are word weights, or this model's `Spread` over rows that may be anywhere.
         """
-        if not isinstance(rows, Spread):
+        if not isinstance(rows, ShardedScores):
             X = self._checked(rows)
-            rows = Spread(self, InMemory(X, unknown_truth(X.shape[0], self.n_labels_)))
+            rows = ShardedScores(self, InMemory(X, unknown_truth(X.shape[0], self.n_labels_)))
         return expected_f(
             rows,
             _posterior_of,
@@ -340,7 +342,7 @@ class BOMC(TagModel):
         check_state(self)
 
 
-def _posterior_of(part: Part) -> tuple[sp.csr_matrix, Posterior]:
+def _posterior_of(part: ScorePart) -> tuple[sp.csr_matrix, Posterior]:
     """A part's rows as the weights of the model that scored it take them, and what is known of these."""
     model = part.scorer.model
     return model._scaled(model._checked(part.X)), model.posterior()

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.base import Progress, silent
+from tagcore.base import Progress, no_progress
 from tagcore.features.rows import Rows
 from tagcore.models.bomc import stream
 from tagcore.models.bomc.hierarchy import Siblings
-from tagcore.models.bomc.shards import Parts, Preparation, learn_as_committee, learn_by_classes
-from tagcore.models.bomc.stream import VARIANTS, Plan, stream_blocks
+from tagcore.models.bomc.shards import DocumentPreparation, Parts, learn_as_committee, learn_by_classes
+from tagcore.models.bomc.stream import VARIANTS, StreamSettings, stream_blocks
 from tagcore.shards import Arrays
 
 if TYPE_CHECKING:
@@ -30,13 +30,13 @@ def learn(model: "BOMC", rows: Rows, seed: int | None, parts: Parts | None = Non
             if not plan.running:
                 stream.count(state, siblings.closed(Y), siblings.tree)
     margins = _margins(model, state, siblings)
-    preparation = Preparation(model.dtype, model.normalise, seed, model.warm_up)
+    preparation = DocumentPreparation(model.dtype, model.normalise, seed, model.warm_up)
     if parts and model.parallel == "rows":
         learn_as_committee(state, rows, preparation, plan, margins, parts)
     elif parts and siblings.flat and (model.parallel or model.variant == "independent"):
         learn_by_classes(state, rows, preparation, plan, margins, parts)
     else:
-        done, progress = 0, parts.progress if parts else silent
+        done, progress = 0, parts.progress if parts else no_progress
         for block, order in stream_blocks(rows.n_rows, seed):
             X, Y = rows.load(block)
             ready = preparation.rows((X, Y)).X
@@ -75,8 +75,8 @@ def _keep(model: "BOMC", state: Arrays, siblings: Siblings) -> None:
     model.n_seen_ = int(state["seen"][0])
 
 
-def _plan(model: "BOMC") -> Plan:
-    return Plan(
+def _plan(model: "BOMC") -> StreamSettings:
+    return StreamSettings(
         variant=VARIANTS[model.variant],
         noise=float(model.noise) ** 2,
         margin=float(model.margin),

@@ -13,8 +13,8 @@ import scipy.sparse as sp
 from sklearn.preprocessing import normalize
 
 from tagcore.base import Progress
-from tagcore.features.rows import XY, InMemory, Rows, loaded_once, shards_of
-from tagcore.models.bomc.stream import INDEPENDENT, Plan, learn, stream_order
+from tagcore.features.rows import XY, InMemory, Rows, load_part_once, shards_of
+from tagcore.models.bomc.stream import INDEPENDENT, StreamSettings, learn, stream_order
 from tagcore.shards import Arrays, Executor, Shard, Shards, row_shards
 from tagcore.training import Checkpoints, Measures, train
 
@@ -46,7 +46,7 @@ class ClassRows:
 
 
 @dataclass(frozen=True)
-class Preparation:
+class DocumentPreparation:
     """How rows are made ready wherever they are read."""
 
     dtype: str
@@ -61,7 +61,7 @@ class Preparation:
 
     def classes(self, part: tuple[Any, slice]) -> ClassRows:
         recipe, cut = part
-        documents = loaded_once(recipe, self.rows)
+        documents = load_part_once(recipe, self.rows)
         warm = stream_order(documents.X.shape[0], self.seed)[: self.warm_up]
         own = Documents(documents.X, documents.labels[:, cut].tocsr())
         return ClassRows(own, Documents(documents.X[warm], documents.labels[warm]), cut, documents)
@@ -85,7 +85,9 @@ class ByClasses:
     """The learner over shards of classes. `start` is the state before the first row; `order` that of rows, and `edges`
     where in it rounds begin, and the last one ends."""
 
-    def __init__(self, plan: Plan, start: Arrays, margins: np.ndarray, order: np.ndarray, edges: list[int]) -> None:
+    def __init__(
+        self, plan: StreamSettings, start: Arrays, margins: np.ndarray, order: np.ndarray, edges: list[int]
+    ) -> None:
         self.plan = plan
         self.start = start
         self.margins = margins
@@ -125,7 +127,7 @@ def merge_edges(first: int, n: int, every: int | None) -> list[int]:
 
 
 def begin(
-    shard: Shard[ClassRows], state: Arrays, *, plan: Plan, margins: np.ndarray, **start: Any
+    shard: Shard[ClassRows], state: Arrays, *, plan: StreamSettings, margins: np.ndarray, **start: Any
 ) -> tuple[Arrays, Arrays]:
     warm = shard.data.warm
     if warm.X.shape[0]:
@@ -137,7 +139,13 @@ def begin(
 
 
 def advance(
-    shard: Shard[ClassRows], state: Arrays, *, plan: Plan, margins: np.ndarray, order: np.ndarray, hub: np.ndarray
+    shard: Shard[ClassRows],
+    state: Arrays,
+    *,
+    plan: StreamSettings,
+    margins: np.ndarray,
+    order: np.ndarray,
+    hub: np.ndarray,
 ) -> tuple[Arrays, Arrays]:
     state = {k: v.copy() for k, v in state.items()}
     precision = weighted = 0.0
@@ -165,7 +173,7 @@ class Committee:
     """
 
     def __init__(
-        self, plan: Plan, start: Arrays, margins: np.ndarray, longest: int, merge_every: int, seed: int | None
+        self, plan: StreamSettings, start: Arrays, margins: np.ndarray, longest: int, merge_every: int, seed: int | None
     ) -> None:
         self.plan = plan
         self.start = start
@@ -197,7 +205,7 @@ def contribute(
     shard: Shard[Documents],
     _: Arrays,
     *,
-    plan: Plan,
+    plan: StreamSettings,
     margins: np.ndarray,
     start: int,
     stop: int,
@@ -219,7 +227,9 @@ def contribute(
     return gained
 
 
-def learn_flat(state: Arrays, documents: Documents, order: np.ndarray, plan: Plan, margins: np.ndarray) -> None:
+def learn_flat(
+    state: Arrays, documents: Documents, order: np.ndarray, plan: StreamSettings, margins: np.ndarray
+) -> None:
     """Through the rows in that order, tags without a hierarchy."""
     classes = documents.labels.shape[1]
     flat = np.array([0, classes]), np.full(classes, -1)
@@ -238,7 +248,7 @@ class Parts:
 
 
 def learn_by_classes(
-    state: Arrays, rows: Rows, preparation: Preparation, plan: Plan, margins: np.ndarray, parts: Parts
+    state: Arrays, rows: Rows, preparation: DocumentPreparation, plan: StreamSettings, margins: np.ndarray, parts: Parts
 ) -> None:
     """The state moves on, spread over classes."""
     if isinstance(rows, InMemory):  # made ready once, for all shards of this process
@@ -253,7 +263,7 @@ def learn_by_classes(
     order = stream_order(rows.n_rows, preparation.seed)
     every = max(1, -(-rows.n_rows // _ROUNDS)) if exact else parts.merge_every
     learner = ByClasses(plan, state, margins, order, merge_edges(preparation.warm_up, rows.n_rows, every))
-    everything = rows.recipe(slice(0, rows.n_rows))
+    everything = rows.part(slice(0, rows.n_rows))
     shards = Shards([(everything, cut) for cut in cuts], preparation.classes, parts.executor)
     trained = _train(learner, shards, parts)
     learnt = shards.collect(own_state)
@@ -266,7 +276,7 @@ def learn_by_classes(
 
 
 def learn_as_committee(
-    state: Arrays, rows: Rows, preparation: Preparation, plan: Plan, margins: np.ndarray, parts: Parts
+    state: Arrays, rows: Rows, preparation: DocumentPreparation, plan: StreamSettings, margins: np.ndarray, parts: Parts
 ) -> None:
     """The state moves on, spread over rows."""
     if plan.running or plan.drift:

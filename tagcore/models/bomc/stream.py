@@ -20,7 +20,7 @@ Tree = tuple[np.ndarray, np.ndarray]  # starts of the groups of siblings; the gr
 
 
 @dataclass(frozen=True)
-class Plan:
+class StreamSettings:
     """What decides how a document is learnt, beside the state."""
 
     variant: int
@@ -85,7 +85,7 @@ def learn(
     labels: sp.csr_matrix,
     order: np.ndarray,
     tree: Tree,
-    plan: Plan,
+    plan: StreamSettings,
     margins: np.ndarray,
     progress: Callable[[int], None] | None = None,
 ) -> None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tagcore.readers.files import InputFile, Limits, line_chunks, too_long
+from tagcore.readers.files import InputFile, ReadLimits, line_chunks, too_long
 from tagcore.readers.rejects import BadRow, ReadError, not_utf8
 
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
@@ -34,7 +34,7 @@ class Header(NamedTuple):
     n_train: int | None = None
 
 
-def read_header(file: InputFile, limits: Limits) -> Header:
+def read_header(file: InputFile, limits: ReadLimits) -> Header:
     lines: dict[str, int] = {}
     attributes: list[Attribute] = []
     meka: list[int | None] = [None, None]
@@ -60,7 +60,7 @@ def read_header(file: InputFile, limits: Limits) -> Header:
     raise ReadError(f"{file.name}: {what}")
 
 
-def header_lines(file: InputFile, limits: Limits) -> Iterator[tuple[int, str]]:
+def header_lines(file: InputFile, limits: ReadLimits) -> Iterator[tuple[int, str]]:
     """(line, text) of the lines that are neither blank nor a comment."""
     for chunk in line_chunks(file, limits):
         if chunk.too_long:

@@ -2,11 +2,11 @@
 
 from xml.parsers import expat
 
-from tagcore.readers.files import InputFile, Limits, read_small
+from tagcore.readers.files import InputFile, ReadLimits, read_small
 from tagcore.readers.rejects import ReadError
 
 
-def read_labels(file: InputFile, limits: Limits) -> dict[str, int]:
+def read_labels(file: InputFile, limits: ReadLimits) -> dict[str, int]:
     """Names of all `label` elements, also nested ones, and their lines."""
     names: dict[str, int] = {}
     parser = expat.ParserCreate()

@@ -11,14 +11,14 @@ from tagcore.kernels.parsing.arff import arff_rows
 from tagcore.kernels.parsing.lines import AFTER, BINARY, NUMBER, PAIR, TWICE, WIDTH, WORD
 from tagcore.readers.arff.header import Header, read_header
 from tagcore.readers.arff.labels import read_labels
-from tagcore.readers.files import Chunk, InputFile, Limits
+from tagcore.readers.files import Chunk, InputFile, ReadLimits
 from tagcore.readers.rejects import ReadError
 from tagcore.readers.source import Source
 from tagcore.readers.sparse import FirstRows, SparseRows
 
 
 @dataclass(frozen=True, kw_only=True)
-class ArffOptions(Limits):
+class ArffOptions(ReadLimits):
     """`labels`: the XML file beside the data, by default NAME.xml for NAME.arff, NAME-train.arff and NAME-test.arff.
 
     Without one, the relation must be named as in MEKA: with `-C 22` its first 22 attributes are tags, with `-C -22` its

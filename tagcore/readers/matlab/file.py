@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.readers.files import CHUNK, InputFile, Limits, check_expansion, read_chunks
+from tagcore.readers.files import CHUNK, InputFile, ReadLimits, check_expansion, read_chunks
 from tagcore.readers.rejects import ReadError, shorten
 
 _MAGIC, _HEADER, _VERSION = b"MATLAB ", 128, 0x0100
@@ -65,7 +65,7 @@ class Variable:
         return found.astype(kind.newbyteorder("="))
 
 
-def read_variables(file: InputFile, limits: Limits, most: int) -> dict[str, Variable]:
+def read_variables(file: InputFile, limits: ReadLimits, most: int) -> dict[str, Variable]:
     """The matrices by name, held in memory, expanded, in at most `most` bytes; other variables are left out."""
     found: dict[str, Variable] = {}
     raw = _whole(file, limits, most)
@@ -87,7 +87,7 @@ def by(shape: Shape) -> str:
     return f"{shape[0]} × {shape[1]}"
 
 
-def _whole(file: InputFile, limits: Limits, most: int) -> bytes:
+def _whole(file: InputFile, limits: ReadLimits, most: int) -> bytes:
     parts, size = [], 0
     for part in read_chunks(file, limits):
         size += len(part)
@@ -108,7 +108,7 @@ def _order(raw: bytes) -> str:
     return order
 
 
-def _bodies(file: InputFile, raw: bytes, order: str, limits: Limits, most: int) -> Iterator[memoryview]:
+def _bodies(file: InputFile, raw: bytes, order: str, limits: ReadLimits, most: int) -> Iterator[memoryview]:
     """What the matrices are made of."""
     room = most - len(raw)
     for element in _elements(memoryview(raw)[_HEADER:], order, padded=False):
@@ -137,7 +137,7 @@ def _elements(data: memoryview, order: str, padded: bool = True) -> Iterator[Ele
         at = after
 
 
-def _inflated(file: InputFile, packed: memoryview, limits: Limits, room: int) -> bytes:
+def _inflated(file: InputFile, packed: memoryview, limits: ReadLimits, room: int) -> bytes:
     inflater, parts, total, rest = zlib.decompressobj(), list[bytes](), 0, bytes(packed)
     while not inflater.eof:
         part = inflater.decompress(rest, CHUNK)

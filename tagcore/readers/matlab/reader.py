@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagcore.corpus import Block, Names
-from tagcore.readers.files import InputFile, Limits
+from tagcore.readers.files import InputFile, ReadLimits
 from tagcore.readers.matlab.file import Damaged, Shape, Variable, by, read_variables
 from tagcore.readers.rejects import ReadError, shorten
 from tagcore.readers.source import Source
@@ -22,7 +22,7 @@ _ROWS = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
-class MatlabOptions(Limits):
+class MatlabOptions(ReadLimits):
     """`data` and `labels`: the variables, by default of the usual names, also as a pair train_data and test_data.
 
     `documents`: "rows" or "columns", what is one document in the data; `label_documents`: the same for the labels.

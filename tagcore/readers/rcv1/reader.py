@@ -14,18 +14,15 @@ from tagcore.kernels.parsing.leading_number import headed_bags
 from tagcore.kernels.parsing.lines import NUMBER, PAIR, TAG, TWICE, WORD
 from tagcore.readers.companions import beside
 from tagcore.readers.files import Chunk, InputFile
-from tagcore.readers.ids import Seen
-from tagcore.readers.qrels import QrelsOptions, official_split, read_judgements, read_qrels
-from tagcore.readers.rcv1.taxonomy import read_taxonomy
+from tagcore.readers.ids import SeenIds
+from tagcore.readers.qrels import QrelsOptions, official_split, read_judgements
 from tagcore.readers.rejects import ReadError
 from tagcore.readers.source import Source
 from tagcore.readers.sparse import MOST_COLUMNS, SparseRows
 
-__all__ = ["Vectors", "VectorsOptions", "read_qrels", "read_taxonomy"]
-
 
 @dataclass(frozen=True, kw_only=True)
-class VectorsOptions(QrelsOptions):
+class Rcv1Options(QrelsOptions):
     """`qrels`: the file beside the vectors that gives the tags. `terms`: how many there are, numbered from 1."""
 
     qrels: str = "rcv1-v2.topics.qrels"
@@ -37,15 +34,13 @@ class VectorsOptions(QrelsOptions):
             raise ValueError(f"terms is {self.terms!r}, expected a whole number from 1 to {MOST_COLUMNS}")
 
 
-class Vectors(Source):
+class Rcv1(Source):
     """Words are called w1, w2, ... after the numbers of their terms. A document without judgements has no tags."""
 
     format = "rcv1"
-    Options = VectorsOptions
+    Options = Rcv1Options
 
-    def __init__(
-        self, files: Sequence[InputFile], options: VectorsOptions, *, skip_bad_rows: Path | None = None
-    ) -> None:
+    def __init__(self, files: Sequence[InputFile], options: Rcv1Options, *, skip_bad_rows: Path | None = None) -> None:
         super().__init__(files, options, skip_bad_rows=skip_bad_rows)
         self._qrels = beside(self.files[0], options.qrels.removesuffix(".gz"))
         self.words = Names(f"w{term}" for term in range(1, options.terms + 1))
@@ -58,7 +53,7 @@ class Vectors(Source):
         documents, topics, names = read_judgements(self._qrels, self.options)
         for name in names:
             self.tags.id(name)
-        judged, seen = _Judged(documents, topics), Seen()
+        judged, seen = _Judged(documents, topics), SeenIds()
         for file in self.files:
             for chunk in self._lines(file):
                 documents, words = self._read(file, chunk, seen)
@@ -69,7 +64,7 @@ class Vectors(Source):
         if self.counts.untagged == self.counts.documents:
             raise ReadError(f"{self.place}: none of its documents is in {self._qrels.name}")
 
-    def _read(self, file: InputFile, chunk: Chunk, seen: Seen) -> tuple[np.ndarray, sp.csr_matrix]:
+    def _read(self, file: InputFile, chunk: Chunk, seen: SeenIds) -> tuple[np.ndarray, sp.csr_matrix]:
         """(numbers of the documents, documents × words)."""
         expected = {
             TAG: "the number of a document first, then a blank",

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from tagcore.corpus import Names
-from tagcore.readers.files import InputFile, Limits, read_small
+from tagcore.readers.files import InputFile, ReadLimits, read_small
 from tagcore.readers.rejects import BadRow, ReadError
 
 _EDGE = re.compile(r"parent:\s*(\S+)\s+child:\s*(\S+)(?:\s+child-description:.*)?")
@@ -20,7 +20,7 @@ def read_taxonomy(path: Path | str) -> tuple[list[str], np.ndarray]:
     """
     file = InputFile(Path(path))
     names, parents, lines = Names(), dict[int, int](), dict[int, int]()
-    for number, raw in enumerate(read_small(file, Limits()).split(b"\n"), 1):
+    for number, raw in enumerate(read_small(file, ReadLimits()).split(b"\n"), 1):
         line = raw.decode("ascii", errors="replace").strip()
         for parent, child in _edges(file, number, line):
             above = -1 if parent == _NO_PARENT else names.id(parent)

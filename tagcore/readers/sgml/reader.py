@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from tagcore.corpus import Block
 from tagcore.readers.documents import DocumentRows, Ids
-from tagcore.readers.files import InputFile, Limits, read_chunks, too_long
+from tagcore.readers.files import InputFile, ReadLimits, read_chunks, too_long
 from tagcore.readers.rejects import Unexpected
 from tagcore.readers.sgml import story as sgml_story
 from tagcore.readers.sgml.story import FIELDS, SPLITS
@@ -19,7 +19,7 @@ _SUBSETS = ("all", "tagged", "shared")
 
 
 @dataclass(frozen=True, kw_only=True)
-class SgmlOptions(Limits):
+class SgmlOptions(ReadLimits):
     """`field`: which categories are the tags. `split`: modapte, modlewis or modhayes.
 
     `unused`: whether stories outside the split are dropped, or kept without a part, so that only a drawn split is
@@ -97,7 +97,7 @@ class Sgml(Source):
         return seen["train"] & seen["test"]
 
 
-def _pieces(file: InputFile, limits: Limits) -> Iterator[_Piece]:
+def _pieces(file: InputFile, limits: ReadLimits) -> Iterator[_Piece]:
     """The file cut after every </REUTERS>, so that no more than one story is in memory."""
     held, line, skipping = b"", 1, False
     for data in read_chunks(file, limits):
@@ -119,7 +119,7 @@ def _pieces(file: InputFile, limits: Limits) -> Iterator[_Piece]:
         yield from _stories(held, line, limits)
 
 
-def _stories(raw: bytes, line: int, limits: Limits) -> Iterator[_Piece]:
+def _stories(raw: bytes, line: int, limits: ReadLimits) -> Iterator[_Piece]:
     """What stands up to one </REUTERS>, or up to the end of the file: one story if all is well."""
     before, *stories = raw.split(_BEGIN)
     text = before.strip()

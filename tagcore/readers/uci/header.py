@@ -4,7 +4,7 @@ import re
 from typing import NamedTuple
 
 from tagcore.readers.arff.header import header_lines
-from tagcore.readers.files import InputFile, Limits
+from tagcore.readers.files import InputFile, ReadLimits
 from tagcore.readers.rejects import BadRow, ReadError
 
 _ATTRIBUTE = re.compile(r"@attribute\s+('[^']*'|\"[^\"]*\"|[^\s'\"{\[]+)\s*(\S.*)", re.I)
@@ -27,7 +27,7 @@ class _Attribute(NamedTuple):
     line: int
 
 
-def read_table(file: InputFile, class_column: str | None, limits: Limits) -> Table:
+def read_table(file: InputFile, class_column: str | None, limits: ReadLimits) -> Table:
     attributes: dict[str, _Attribute] = {}
     output: str | None = None
     for line, text in header_lines(file, limits):

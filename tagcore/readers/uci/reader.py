@@ -10,7 +10,7 @@ from tagcore.corpus import Block, Names
 from tagcore.kernels.parsing.lines import BINARY, NUMBER, TAG, TEXT, WIDTH
 from tagcore.kernels.parsing.uci import CLASS, FLAG, uci_rows
 from tagcore.readers.arff.reader import after_line
-from tagcore.readers.files import Chunk, InputFile, Limits
+from tagcore.readers.files import Chunk, InputFile, ReadLimits
 from tagcore.readers.rejects import ReadError
 from tagcore.readers.source import Source
 from tagcore.readers.sparse import FirstRows, SparseRows, spelled
@@ -18,7 +18,7 @@ from tagcore.readers.uci.header import read_table
 
 
 @dataclass(frozen=True, kw_only=True)
-class UciOptions(Limits):
+class UciOptions(ReadLimits):
     """`class_column`: "first" or "last"; by default what a KEEL header calls its output, else the first where the first
     row does not begin with a number, else the last.
 

@@ -18,9 +18,9 @@ from sklearn.base import clone
 
 from tagcore.base import TagModel
 from tagcore.baselines import KNN, OneVsRestLinear
-from tagcore.features.rows import Stored
+from tagcore.features.rows import StoredRows
 from tagcore.models import BMLPL, BOMC
-from tagcore.scoring.sharded import Spread
+from tagcore.scoring.sharded import ShardedScores
 from tagcore.shards import Executor, InProcess
 from tasks.cluster.executor import DaskExecutor
 from tests.bench.scale.corpora import place, rcv1, rows_wanted
@@ -81,7 +81,7 @@ def sizes() -> list[int]:
 
 
 def training(machine: Trained, features: Path) -> list[dict[str, Any]]:
-    every = Stored.open(features, "train")
+    every = StoredRows.open(features, "train")
 
     def prepare(executor: Executor) -> None:
         compile_for(machine.sized(500), every, executor)
@@ -93,11 +93,11 @@ def training(machine: Trained, features: Path) -> list[dict[str, Any]]:
 
 
 def tagging(features: Path) -> list[dict[str, Any]]:
-    every, queries = Stored.open(features, "train"), head(Stored.open(features, "test"), QUERIES)
+    every, queries = StoredRows.open(features, "train"), head(StoredRows.open(features, "test"), QUERIES)
 
     def work(size: int) -> Work:
         model = KNN().fit_rows(head(every, size))
-        return lambda executor: Spread(model, queries, executor).top_k(5)
+        return lambda executor: ShardedScores(model, queries, executor).top_k(5)
 
     return compared("kNN scoring", {size: work(size) for size in sizes()}, lambda e: compile_for(KNN(), every, e))
 

@@ -16,9 +16,9 @@ from sklearn.base import clone
 
 from tagcore.base import TagModel
 from tagcore.baselines import KNN, LEML, OneVsRestLinear, Ridge
-from tagcore.features.rows import Rows, Stored
+from tagcore.features.rows import Rows, StoredRows
 from tagcore.models import BMLPL, BOMC
-from tagcore.scoring.sharded import Spread
+from tagcore.scoring.sharded import ShardedScores
 from tagcore.shards import Executor, InProcess
 from tests.bench.scale.corpora import place, rcv1
 from tests.bench.scale.measured import quality, two_workers
@@ -49,7 +49,7 @@ def run(data: Path | None) -> list[dict[str, Any]]:
     if data is None:
         return []
     made = rcv1(data, DOCUMENTS)
-    rows, held_out = (Stored.open(made.features, side) for side in ("train", "test"))
+    rows, held_out = (StoredRows.open(made.features, side) for side in ("train", "test"))
     table: dict[str, dict[str, Any]] = {what: {"what": what} for what in EXACT | APPROXIMATE}
     learnt: dict[str, TagModel] = {}
     for where, executor in executors():
@@ -77,7 +77,7 @@ def executors() -> Iterator[tuple[str, Executor]]:
 def digest(model: TagModel, held_out: Rows, executor: Executor) -> str:
     """kNN learns nothing: it is told by what it answers."""
     if isinstance(model, KNN):
-        arrays = dict(zip(("tags", "scores"), Spread(model, held_out, executor).top_k(5), strict=True))
+        arrays = dict(zip(("tags", "scores"), ShardedScores(model, held_out, executor).top_k(5), strict=True))
     else:
         arrays = model.parts()["arrays"]
     found = hashlib.sha256()

@@ -19,8 +19,9 @@ import numpy as np
 from tagcore.corpus import DocumentSource, append_block, append_names
 from tagcore.readers.qrels import read_qrels
 from tagcore.readers.rcv1.taxonomy import read_taxonomy
-from tagcore.store.datasets import writing
-from tagcore.synthetic import PlantedNewswire, delicious_shaped
+from tagcore.store.datasets import write_dataset
+from tagcore.synthetic.corpus import delicious_shaped
+from tagcore.synthetic.newswire import PlantedNewswire
 from tests.bench.scale.features import write_features
 from tests.bench.scale.processes import alone, peak_mib
 
@@ -84,7 +85,7 @@ def write_corpus(folder: Path, source: Callable[..., DocumentSource], *given: An
     """The documents of source(*given), a block in memory at a time."""
     start = time.perf_counter()
     documents = source(*given)
-    with writing(folder, "corpus") as writer:
+    with write_dataset(folder, "corpus") as writer:
         for block in documents.blocks(_ROWS_PER_GROUP):
             append_block(writer, block)
         append_names(writer, documents.tags, documents.words)

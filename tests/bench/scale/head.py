@@ -33,8 +33,8 @@ class Head:
     def labels(self, part: slice) -> sp.csr_matrix:
         return self.rows.labels(part)
 
-    def recipe(self, part: slice) -> Any:
-        return self.rows.recipe(part)
+    def part(self, part: slice) -> Any:
+        return self.rows.part(part)
 
 
 def head(rows: Rows, n: int) -> Head:

@@ -11,9 +11,10 @@ import numpy as np
 from sklearn.base import clone
 
 from tagcore.base import TagModel
-from tagcore.features.rows import Rows, Stored
-from tagcore.metrics import label_counts_at, mark_hits
-from tagcore.scoring.sharded import Spread
+from tagcore.features.rows import Rows, StoredRows
+from tagcore.metrics.classification import label_counts_at
+from tagcore.metrics.ranking import mark_hits
+from tagcore.scoring.sharded import ShardedScores
 from tagcore.shards import Executor
 from tasks.cluster.backend import Cluster, open_cluster
 from tasks.cluster.costs import worker_costs
@@ -59,18 +60,18 @@ def two_workers(root: Path | str, workers: int = WORKERS) -> AbstractContextMana
 
 def train_and_tag(job: Job) -> dict[str, Any]:
     """Times are without the start of the cluster."""
-    rows = head(Stored.open(job.features, "train"), job.rows)
+    rows = head(StoredRows.open(job.features, "train"), job.rows)
     compile_for(job.model, rows)
     with tempfile.TemporaryDirectory(dir=job.features.parent) as root, two_workers(root) as executor:
         row: dict[str, Any] = trained(job.model, rows, executor)
-        row |= tagged(job.model, head(Stored.open(job.features, "test"), job.queries), executor)
+        row |= tagged(job.model, head(StoredRows.open(job.features, "test"), job.queries), executor)
         return row | figures(executor)
 
 
 def compile_for(model: TagModel, rows: Rows, executor: Executor | None = None) -> None:
     """Kernels are compiled, and modules loaded, by whoever runs the steps, before anything is timed."""
     few = head(rows, _COMPILED_ON)
-    Spread(clone(model).fit_rows(few, executor=executor), head(rows, 16), executor).top_k(1)
+    ShardedScores(clone(model).fit_rows(few, executor=executor), head(rows, 16), executor).top_k(1)
 
 
 def trained(model: TagModel, rows: Rows, executor: Executor) -> dict[str, Any]:
@@ -84,7 +85,7 @@ def trained(model: TagModel, rows: Rows, executor: Executor) -> dict[str, Any]:
 def tagged(model: TagModel, rows: Rows, executor: Executor) -> dict[str, Any]:
     """How long the rows took, and how good the first tags are."""
     start = time.perf_counter()
-    tags, _ = Spread(model, rows, executor).top_k(5)
+    tags, _ = ShardedScores(model, rows, executor).top_k(5)
     seconds = time.perf_counter() - start
     return {"ms to tag a row": 1e3 * seconds / rows.n_rows, **quality(rows, tags)}
 

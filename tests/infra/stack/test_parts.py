@@ -152,8 +152,8 @@ def test_open_connections_count_as_use(tmp_path: Path, monkeypatch: pytest.Monke
         await released.wait()
 
     async def story() -> None:
-        activity, server = watch.Activity(until_released), FakeServer()
-        house = watch.keep_house(server, activity, idle_seconds=0.05, state=state, log=tmp_path / "log")
+        activity, server = watch.IdleTracker(until_released), FakeServer()
+        house = watch.end_when_idle(server, activity, idle_seconds=0.05, state=state, log=tmp_path / "log")
         house_task = asyncio.create_task(house)
         socket = asyncio.create_task(activity({"type": "websocket"}, until_released, until_released))
         await asyncio.sleep(0.3)
@@ -174,8 +174,8 @@ def test_a_server_that_is_no_longer_named_ends(
     if state is not None:
         (tmp_path / "server.json").write_text(state)
     server = FakeServer()
-    house = watch.keep_house(
-        server, watch.Activity(None), idle_seconds=0, state=tmp_path / "server.json", log=tmp_path / "log"
+    house = watch.end_when_idle(
+        server, watch.IdleTracker(None), idle_seconds=0, state=tmp_path / "server.json", log=tmp_path / "log"
     )  # type: ignore[arg-type]
     asyncio.run(asyncio.wait_for(house, timeout=30))
     assert server.should_exit
@@ -190,7 +190,7 @@ def test_a_long_log_keeps_its_newest_whole_lines(
     log = tmp_path_factory.mktemp("logs") / "server.log"
     whole = b"".join(line + b"\n" for line in lines)
     log.write_bytes(whole)
-    watch.shorten(log, limit)
+    watch.shorten_log(log, limit)
     kept = log.read_bytes()
     assert whole.endswith(kept)
     assert len(kept) <= limit

@@ -18,7 +18,7 @@ from tagcore.features.corpus_reader import document_texts
 from tagcore.features.split import Split
 from tagcore.shards import InProcess
 from tagcore.store.datasets import Dataset
-from tagcore.synthetic import demo_corpus
+from tagcore.synthetic.corpus import demo_corpus
 from tagcore.text import Vectoriser
 from tests.tagcore.text.strategies import texts, wordy
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from tagcore.corpus import Corpus
 from tagcore.features.build import load_rows, make_features
-from tagcore.features.rows import InMemory, Stored, load_recipe, loaded_once, shards_of
+from tagcore.features.rows import InMemory, StoredRows, load_part, load_part_once, shards_of
 from tagcore.features.split import Split
 from tagcore.store.datasets import Dataset, StoreError
-from tagcore.synthetic import demo_corpus
+from tagcore.synthetic.corpus import demo_corpus
 from tagcore.text import Vectoriser
 
 
@@ -33,8 +33,8 @@ def matrices(folder: Path) -> tuple[sp.csr_matrix, sp.csr_matrix]:
     return load_rows(Dataset.open(folder, "features"), "train")
 
 
-def stored_features(folder: Path) -> Stored:
-    return Stored.open(features(folder), "train")
+def stored_features(folder: Path) -> StoredRows:
+    return StoredRows.open(features(folder), "train")
 
 
 def damage(folder: Path, group: int) -> None:
@@ -54,7 +54,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def both(folder):
-    return InMemory(*matrices(folder)), Stored.open(folder, "train")
+    return InMemory(*matrices(folder)), StoredRows.open(folder, "train")
 
 
 def same(one: sp.csr_matrix, other: sp.csr_matrix) -> bool:
@@ -71,7 +71,7 @@ def test_any_part_is_the_same_bits_from_memory_and_from_row_groups(both, data):
     start = data.draw(st.integers(0, held.n_rows))
     part = slice(start, data.draw(st.integers(start, held.n_rows)))
     for rows in both:
-        X, Y = load_recipe(rows.recipe(part))
+        X, Y = load_part(rows.part(part))
         assert same(X, held.X[part])
         assert same(Y, held.Y[part])
         assert same(rows.labels(part), held.Y[part])
@@ -80,7 +80,7 @@ def test_any_part_is_the_same_bits_from_memory_and_from_row_groups(both, data):
 def test_only_the_row_groups_that_a_part_overlaps_are_read(folder, tmp_path):
     """so a damaged one is met only by those who need it, and is named to them."""
     copy = features(tmp_path)
-    rows = Stored.open(copy, "train")
+    rows = StoredRows.open(copy, "train")
     damage(copy, 3)
     rows.load(slice(0, rows.edges[3]))
     rows.load(slice(rows.edges[4], rows.n_rows))
@@ -91,7 +91,7 @@ def test_only_the_row_groups_that_a_part_overlaps_are_read(folder, tmp_path):
 
 def test_a_file_that_is_gone_cut_or_another_is_named(folder, tmp_path):
     copy = features(tmp_path)
-    rows = Stored.open(copy, "train")
+    rows = StoredRows.open(copy, "train")
     content = rows.storage.read(rows.file)
     everything = slice(0, rows.n_rows)
     rows.storage.write(rows.file, content[:-100])
@@ -104,7 +104,7 @@ def test_a_file_that_is_gone_cut_or_another_is_named(folder, tmp_path):
     with pytest.raises(StoreError, match=r"train\.parquet: is missing"):
         rows.load(everything)
     with pytest.raises(StoreError, match=r"train\.parquet: the manifest lists this file"):
-        Stored.open(copy, "train")
+        StoredRows.open(copy, "train")
 
 
 @pytest.mark.parametrize("part", [slice(-1, 3), slice(5, 4), slice(0, 10_000), slice(0, 4, 2)])
@@ -134,20 +134,20 @@ def doubled(XY):
 def test_rows_that_several_ask_for_are_loaded_once_while_someone_holds_them(both, monkeypatch):
     held, stored = both
     part = slice(3, 50)
-    first = loaded_once(stored.recipe(part), doubled)
+    first = load_part_once(stored.part(part), doubled)
     assert same(first.X, 2 * held.X[part])
-    assert loaded_once(stored.recipe(part), doubled) is first
-    other = loaded_once(stored.recipe(slice(3, 51)), doubled)
+    assert load_part_once(stored.part(part), doubled) is first
+    other = load_part_once(stored.part(slice(3, 51)), doubled)
     assert other.n_rows == 48
     del first
     gc.collect()
-    monkeypatch.setattr(Stored, "load", lambda *_: pytest.fail("read again"))
-    assert loaded_once(stored.recipe(slice(3, 51)), doubled) is other
+    monkeypatch.setattr(StoredRows, "load", lambda *_: pytest.fail("read again"))
+    assert load_part_once(stored.part(slice(3, 51)), doubled) is other
     with pytest.raises(pytest.fail.Exception, match="read again"):
-        loaded_once(stored.recipe(part), doubled)
+        load_part_once(stored.part(part), doubled)
 
 
 def test_rows_that_a_recipe_holds_are_prepared_each_time(both):
     held, _ = both
     part = slice(0, 5)
-    assert same(loaded_once(held.recipe(part), doubled).X, 2 * held.X[part])
+    assert same(load_part_once(held.part(part), doubled).X, 2 * held.X[part])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.sparse.linalg import svds
 
-from tagcore.graph import bipartite_graph
+from tagcore.graph.bipartite import bipartite_graph
 from tagcore.shards import InProcess
 from tests.problems import noisy
 

@@ -14,7 +14,7 @@ from tagcore.kernels.random.counter_normals import counter_normal
 from tagcore.labelling import expected_f as module
 from tagcore.labelling.expected_f import ExpectedF, Posterior, quantile_thresholds, sampled_biases
 from tagcore.labelling.rules import threshold_labels
-from tagcore.scoring.blocks import Whole, unknown_truth
+from tagcore.scoring.blocks import LocalScores, unknown_truth
 from tests.tagcore.metrics.problems import InParts, blocks_of
 
 FIELDS = ("mean", "variance", "bias_mean", "bias_variance", "bias_of")
@@ -43,7 +43,7 @@ def _tree(rng, classes):
 
 def expected_f(X, posterior, score_blocks, **how):
     """Of all rows as one part."""
-    whole = Whole(score_blocks, unknown_truth(X.shape[0], posterior.mean.shape[1]), X)
+    whole = LocalScores(score_blocks, unknown_truth(X.shape[0], posterior.mean.shape[1]), X)
     return module.expected_f(whole, lambda part: (part.X, posterior), **how)
 
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from tagcore.scoring.blocks import Part, unknown_truth
+from tagcore.scoring.blocks import ScorePart, unknown_truth
 
 
 @st.composite
@@ -62,7 +62,7 @@ class InParts:
         truth = unknown_truth(*scores.shape) if truth is None else truth
         edges = [0, *sorted(min(cut, n) for cut in cuts), n]
         self.parts = [
-            Part(blocks_of(scores[a:b], step), truth[a:b], a, None if X is None else X[a:b])
+            ScorePart(blocks_of(scores[a:b], step), truth[a:b], a, None if X is None else X[a:b])
             for a, b in itertools.pairwise(edges)
         ]
 

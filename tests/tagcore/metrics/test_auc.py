@@ -7,11 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from tagcore.metrics import roc_auc
-from tagcore.metrics.auc import areas
+from tagcore.metrics.auc import areas, roc_auc
 from tagcore.metrics.row_ranking import rank_rows
 from tagcore.scoring import blocks as scores_module
-from tagcore.scoring.blocks import Whole
+from tagcore.scoring.blocks import LocalScores
 from tests.tagcore.metrics.problems import InParts, blocks_of, messy_csr, truth_and_scores
 
 
@@ -59,7 +58,7 @@ def test_parts_give_the_bits_of_the_whole(problem, cuts):
 def test_more_pairs_than_64_bits_hold():
     """they are added as two numbers."""
 
-    class Many(Whole):
+    class Many(LocalScores):
         def sum(self, step, **shared):
             return step(self.part, **shared) | {"all": np.array([2**40, 12])}
 

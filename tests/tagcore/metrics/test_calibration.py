@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.calibration import calibration_curve
 
-from tagcore.metrics import expected_calibration_error, reliability_curve
+from tagcore.metrics.calibration import expected_calibration_error, reliability_curve
 
 pairs = st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=60)
 

@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 from sklearn.metrics import hamming_loss as hamming_of_scikit_learn
 from sklearn.metrics import multilabel_confusion_matrix, precision_recall_fscore_support
 
-from tagcore.metrics import hamming_loss, label_counts, label_counts_at, per_tag_table
+from tagcore.metrics.classification import hamming_loss, label_counts, label_counts_at, per_tag_table
 from tests.tagcore.metrics.problems import messy_csr, ranking, truth_and_scores
 
 

@@ -22,16 +22,12 @@ from sklearn.metrics import (
 
 from tagcore.baselines import KNN, OneVsRestLinear
 from tagcore.features.rows import InMemory
-from tagcore.metrics import (
-    RULES,
-    Evaluation,
-    bootstrap_interval,
-    bootstrap_ratio,
-    evaluate,
-    kendall_at,
-    propensities,
-    propensity_hits,
-)
+from tagcore.metrics.evaluate import evaluate
+from tagcore.metrics.evaluation import Evaluation
+from tagcore.metrics.intervals import bootstrap_interval, bootstrap_ratio
+from tagcore.metrics.kendall import kendall_at
+from tagcore.metrics.propensity import propensities, propensity_hits
+from tagcore.metrics.rule_quality import RULES
 from tagcore.models import BMLPL, BOMC
 from tagcore.scoring import sharded as prediction
 from tagcore.shards import InProcess

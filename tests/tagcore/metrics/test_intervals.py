@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from tagcore.metrics import (
+from tagcore.metrics.intervals import (
     Measure,
     bootstrap_interval,
     bootstrap_intervals,

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
-from tagcore.metrics import kendall_at, kendall_union_at
+from tagcore.metrics.kendall import kendall_at, kendall_union_at
 from tests.tagcore.metrics.problems import messy_csr, ranking, truth_and_scores
 
 

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagcore.metrics import bootstrap_ratio, mark_hits, propensities, propensity_hits
-from tagcore.metrics.propensity import DEFAULT, PUBLISHED, Curve
+from tagcore.metrics.intervals import bootstrap_ratio
+from tagcore.metrics.propensity import DEFAULT, PUBLISHED, Curve, propensities, propensity_hits
+from tagcore.metrics.ranking import mark_hits
 from tests.tagcore.metrics.problems import messy_csr, ranking, truth_and_scores
 
 

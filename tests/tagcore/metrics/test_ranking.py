@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score, ndcg_score, precision_score, recall_score
 
-from tagcore.metrics import accuracy_at, exact_at, f1_at, mark_hits, ndcg_at, precision_at, recall_at
+from tagcore.metrics.ranking import accuracy_at, exact_at, f1_at, mark_hits, ndcg_at, precision_at, recall_at
 from tests.tagcore.metrics.problems import messy_csr, ranking, truth_and_scores
 
 MEASURES = [precision_at, recall_at, f1_at, ndcg_at, accuracy_at, exact_at]

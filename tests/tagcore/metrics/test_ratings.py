@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import mean_absolute_error, root_mean_squared_error
 
-from tagcore.metrics import RatingErrors, rating_errors
+from tagcore.metrics.ratings import RatingErrors, rating_errors
 
 RATINGS = st.lists(st.tuples(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6)), min_size=1, max_size=30)
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import coverage_error, label_ranking_average_precision_score, label_ranking_loss
 
-from tagcore.metrics import label_ranking, mark_hits
+from tagcore.metrics.ranking import mark_hits
+from tagcore.metrics.row_ranking import label_ranking
 from tests.tagcore.metrics.problems import blocks_of, messy_csr, ranking, truth_and_scores
 
 FIELDS = ("auc", "lrap", "coverage", "ranking_loss", "one_error")

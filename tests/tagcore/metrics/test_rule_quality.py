@@ -12,10 +12,12 @@ from sklearn.metrics import f1_score
 
 from tagcore.features.rows import InMemory
 from tagcore.labelling.expected_f import ExpectedF
-from tagcore.metrics import RULES, Evaluation, bootstrap_ratio, evaluate, labelled
-from tagcore.metrics.rule_quality import true_f1
+from tagcore.metrics.evaluate import evaluate
+from tagcore.metrics.evaluation import Evaluation
+from tagcore.metrics.intervals import bootstrap_ratio
+from tagcore.metrics.rule_quality import RULES, evaluate_rules, true_f1
 from tagcore.scoring import sharded as prediction
-from tagcore.scoring.sharded import Spread
+from tagcore.scoring.sharded import ShardedScores
 from tests.tagcore.metrics.problems import blocks_of, truth_and_scores
 
 THETA = np.array([0.2, 0.5, 0.8])
@@ -54,8 +56,8 @@ class Able(Fixed):
 def measure(model, truth, rules, rates=None):
     """`labelled` of the model's own scores."""
     truth = sp.csr_matrix(truth)
-    spread = Spread(model, InMemory(sp.csr_matrix(model.scores), truth))
-    return labelled(spread, model, truth, model.scores[truth.nonzero()], rules, rates)
+    spread = ShardedScores(model, InMemory(sp.csr_matrix(model.scores), truth))
+    return evaluate_rules(spread, model, truth, model.scores[truth.nonzero()], rules, rates)
 
 
 def quality(truth, labels):

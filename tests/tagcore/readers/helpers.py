@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tagcore.corpus import tag_matrix
-from tagcore.readers import Source, open_source
+from tagcore.readers import open_source
+from tagcore.readers.source import Source
 
 
 class Whole(NamedTuple):

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tagcore.readers import BadRow, ReadError, open_source
+from tagcore.readers import open_source
+from tagcore.readers.rejects import BadRow, ReadError
 from tests.tagcore.readers.helpers import gzipped, read
 
 HEADER = """% a comment

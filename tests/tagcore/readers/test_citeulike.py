@@ -8,8 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tagcore.readers import BadRow, ReadError, open_source, read_libraries, source_fingerprint
 from tagcore.readers import files as files_module
+from tagcore.readers import open_source
+from tagcore.readers.citeulike import read_libraries
+from tagcore.readers.open import source_fingerprint
+from tagcore.readers.rejects import BadRow, ReadError
 from tests.tagcore.readers.helpers import read, whole
 
 FILES = {

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tagcore.readers import ReadError, open_source
 from tagcore.readers import files as files_module
-from tagcore.readers.files import Chunk, InputFile, Limits, line_chunks, zip_members
+from tagcore.readers import open_source
+from tagcore.readers.files import Chunk, InputFile, ReadLimits, line_chunks, zip_members
+from tagcore.readers.rejects import ReadError
 from tests.tagcore.readers.helpers import gzipped, read, zipped
 
 ROWS = b"".join(b'{"text": "row %d %d", "tags": ["t"]}\n' % (i, i * i * 7919) for i in range(3000))
@@ -143,7 +144,7 @@ def test_lines_are_whole_whatever_the_size_of_reads(tmp_path: Path, monkeypatch:
     lines = [b"a", b"", b"bb", b"ccccccccc", b"", b"dd", b"eeeeeeee", b"f"]
     (tmp_path / "a").write_bytes(b"\n".join(lines))
     monkeypatch.setattr(files_module, "CHUNK", size)
-    chunks = list(line_chunks(InputFile(tmp_path / "a"), Limits(row_bytes=4)))
+    chunks = list(line_chunks(InputFile(tmp_path / "a"), ReadLimits(row_bytes=4)))
     assert [c.line for c in chunks if c.too_long] == [4, 7]
     good = {c.line + i: text for c in chunks if not c.too_long for i, text in enumerate(c.data.split(b"\n")) if text}
     assert good == {1: b"a", 3: b"bb", 6: b"dd", 8: b"f"}
@@ -153,9 +154,9 @@ def test_lines_are_whole_whatever_the_size_of_reads(tmp_path: Path, monkeypatch:
 def test_who_stops_reading_leaves_no_thread_and_no_open_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files_module, "CHUNK", 64)
     path = gzipped(tmp_path / "a.jsonl.gz", ROWS)
-    assert b"".join(files_module.read_chunks(InputFile(path), Limits())) == ROWS
+    assert b"".join(files_module.read_chunks(InputFile(path), ReadLimits())) == ROWS
     threads, opened = threading.active_count(), len(os.listdir("/proc/self/fd"))
-    chunks = files_module.read_chunks(InputFile(path), Limits())
+    chunks = files_module.read_chunks(InputFile(path), ReadLimits())
     assert next(chunks) == ROWS[:64]
     chunks.close()
     assert (threading.active_count(), len(os.listdir("/proc/self/fd"))) == (threads, opened)

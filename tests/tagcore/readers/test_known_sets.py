@@ -12,7 +12,8 @@ import scipy.sparse as sp
 from sklearn.datasets import load_svmlight_file
 
 from tagcore.corpus import tag_matrix
-from tagcore.readers import known_cards, open_source, recognise
+from tagcore.readers import open_source
+from tagcore.readers.cards import known_cards, recognise
 from tests.tagcore.readers.helpers import read
 
 pytestmark = pytest.mark.data

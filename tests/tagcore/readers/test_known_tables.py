@@ -13,7 +13,7 @@ from tagcore.corpus import append_block, append_names
 from tagcore.features.build import load_rows, make_features
 from tagcore.features.split import Split
 from tagcore.readers import open_source
-from tagcore.store.datasets import Dataset, writing
+from tagcore.store.datasets import Dataset, write_dataset
 from tagcore.text import Vectoriser
 from tests.tagcore.readers.test_known_sets import matrices, plain_arff
 
@@ -93,7 +93,7 @@ def test_rcv1_rows_of_vowpal_wabbit_against_plain_splitting(shared_data: Path) -
 @pytest.mark.parametrize("name", ["emotions", "uci:vowel"])
 def test_measured_values_reach_the_models_as_they_are(shared_data: Path, tmp_path: Path, name: str) -> None:
     source = open_source(f"{shared_data}/{name}")
-    with writing(tmp_path / "corpus", "corpus") as writer:
+    with write_dataset(tmp_path / "corpus", "corpus") as writer:
         for block in source.blocks(100):
             append_block(writer, block)
         append_names(writer, source.tags, source.words)

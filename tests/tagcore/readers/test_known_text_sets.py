@@ -10,7 +10,10 @@ import pytest
 from pyarrow import csv
 
 from tagcore.corpus import tag_matrix
-from tagcore.readers import open_source, read_libraries, read_qrels, read_taxonomy
+from tagcore.readers import open_source
+from tagcore.readers.citeulike import read_libraries
+from tagcore.readers.qrels import read_qrels
+from tagcore.readers.rcv1.taxonomy import read_taxonomy
 from tests.tagcore.readers.helpers import read
 
 pytestmark = pytest.mark.data

@@ -7,8 +7,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tagcore.corpus import append_block, append_names
-from tagcore.readers import open_source, read_libraries, read_taxonomy
-from tagcore.store.datasets import writing
+from tagcore.readers import open_source
+from tagcore.readers.citeulike import read_libraries
+from tagcore.readers.rcv1.taxonomy import read_taxonomy
+from tagcore.store.datasets import write_dataset
 from tests.tagcore.readers.test_mutated import edits, mutated
 from tests.tagcore.readers.test_sgml import DOCTYPE, story
 
@@ -45,7 +47,7 @@ def test_no_change_of_a_few_bytes_does_harm(tmp_path: Path, kind: str, name: str
     message = None
     try:
         source = open_source(folder / opened, skip_bad_rows=side if skip else None, format=kind)
-        with writing(tmp_path / "corpus", "corpus") as writer:
+        with write_dataset(tmp_path / "corpus", "corpus") as writer:
             for block in source.blocks(1):
                 append_block(writer, block)
             append_names(writer, source.tags, source.words)

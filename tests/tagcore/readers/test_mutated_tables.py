@@ -13,7 +13,7 @@ from scipy.io import savemat
 from tagcore.corpus import append_block, append_names
 from tagcore.readers import open_source, svmlight
 from tagcore.readers.matlab import reader as matlab
-from tagcore.store.datasets import Dataset, writing
+from tagcore.store.datasets import Dataset, write_dataset
 from tests.tagcore.readers.test_mutated import edits, mutated
 
 
@@ -54,7 +54,7 @@ def test_no_change_of_a_few_bytes_does_harm(tmp_path: Path, name: str, changes: 
     message = None
     try:
         source = open_source(folder / name, skip_bad_rows=tmp_path / "rejected" if skip else None)
-        with writing(tmp_path / "corpus", "corpus") as writer:
+        with write_dataset(tmp_path / "corpus", "corpus") as writer:
             for block in source.blocks(1):
                 append_block(writer, block)
             append_names(writer, source.tags, source.words)

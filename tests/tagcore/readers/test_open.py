@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from tagcore.corpus import Corpus, append_block, append_names
-from tagcore.readers import BadRow, ReadError, known_cards, open_source, recognise, source_fingerprint
 from tagcore.readers import cards as cards_module
-from tagcore.readers.cards import Card
-from tagcore.store.datasets import writing
+from tagcore.readers import open_source
+from tagcore.readers.cards import Card, known_cards, recognise
+from tagcore.readers.open import source_fingerprint
+from tagcore.readers.rejects import BadRow, ReadError
+from tagcore.store.datasets import write_dataset
 from tests.tagcore.readers.helpers import jsonl, read, whole, zipped
 
 CARD = Card(
@@ -207,7 +209,7 @@ def test_fingerprints_follow_bytes_names_and_options(tmp_path: Path) -> None:
 def test_what_is_read_can_be_stored_and_loaded(tmp_path: Path) -> None:
     rows = [{"id": i, "text": f"text {i}", "tags": [f"t{i % 3}", "all"][: i % 3]} for i in range(7)]
     source = open_source(jsonl(tmp_path / "a.jsonl", *rows))
-    with writing(tmp_path / "corpus", "corpus") as writer:
+    with write_dataset(tmp_path / "corpus", "corpus") as writer:
         for block in source.blocks(3):
             append_block(writer, block)
         append_names(writer, source.tags, source.words)
@@ -220,7 +222,7 @@ def test_what_is_read_can_be_stored_and_loaded(tmp_path: Path) -> None:
 def test_counted_words_can_be_stored_and_loaded(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("5 3 2\n0 0:1\n 1:2\n1\n0,1 2:3 1:4\n \n")
     source = open_source(tmp_path / "a.txt")
-    with writing(tmp_path / "corpus", "corpus") as writer:
+    with write_dataset(tmp_path / "corpus", "corpus") as writer:
         for block in source.blocks(2):
             append_block(writer, block)
         append_names(writer, source.tags, source.words)

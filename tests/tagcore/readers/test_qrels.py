@@ -7,8 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tagcore.readers import BadRow, ReadError, open_source, read_qrels, read_taxonomy
 from tagcore.readers import files as files_module
+from tagcore.readers import open_source
+from tagcore.readers.qrels import read_qrels
+from tagcore.readers.rcv1.taxonomy import read_taxonomy
+from tagcore.readers.rejects import BadRow, ReadError
 from tests.tagcore.readers.helpers import gzipped, read, whole
 
 SMALL = b"E11 7 1\nECAT 7 1\nC1 3 1\nE11 9 1\r\n\nC1 9 1\n"

@@ -9,7 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
-from tagcore.readers import BadRow, ReadError, open_source, source_fingerprint
+from tagcore.readers import open_source
+from tagcore.readers.open import source_fingerprint
+from tagcore.readers.rejects import BadRow, ReadError
 from tests.tagcore.readers.helpers import gzipped, read, whole
 
 QRELS = b"E11 7 1\nECAT 7 1\nC1 3 1\nE11 9 1\n"

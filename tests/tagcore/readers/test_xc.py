@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
-from tagcore.readers import BadRow, ReadError, open_source
+from tagcore.readers import open_source
+from tagcore.readers.rejects import BadRow, ReadError
 from tests.tagcore.readers.helpers import gzipped, read, whole
 
 SMALL = "4 3 2\n0,1 0:1 2:0.5\n 1:-2e1\n1\n\n"

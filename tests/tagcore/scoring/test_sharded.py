@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagcore.baselines import KNN, LEML, OneVsRestLinear, Popular
-from tagcore.features.rows import InMemory, Stored, StoredPart
+from tagcore.features.rows import InMemory, StoredPart, StoredRows
 from tagcore.models import BMLPL, BOMC
 from tagcore.scoring import sharded as prediction
 from tagcore.scoring.calibration import IsotonicCalibrator, PlattCalibrator
-from tagcore.scoring.sharded import Scorer, Spread, shard_count
+from tagcore.scoring.sharded import Scorer, ShardedScores, shard_count
 from tagcore.shards import InProcess
 from tests.problems import noisy
 from tests.tagcore.features.test_rows import features
@@ -38,7 +38,7 @@ def problem():
 
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory):
-    return Stored.open(features(tmp_path_factory.mktemp("prediction")), "train")
+    return StoredRows.open(features(tmp_path_factory.mktemp("prediction")), "train")
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
@@ -46,7 +46,7 @@ def test_top_k_is_the_model_s_own(model, problem):
     X, Y = problem
     model.fit(X, Y)
     tags, scores = model.top_k(X, 5)
-    found = [Spread(model, InMemory(X, Y), InProcess(threads)).top_k(5) for threads in (1, 3)]
+    found = [ShardedScores(model, InMemory(X, Y), InProcess(threads)).top_k(5) for threads in (1, 3)]
     for spread_tags, spread_scores in found:
         np.testing.assert_array_equal(spread_tags, tags)
         np.testing.assert_allclose(spread_scores, scores, rtol=1e-12)  # BLAS rounds by the height of a block
@@ -55,12 +55,12 @@ def test_top_k_is_the_model_s_own(model, problem):
 
 def test_top_k_beyond_the_labels_and_below_one(problem):
     X, Y = problem
-    spread = Spread(Popular().fit(X, Y), InMemory(X, Y))
+    spread = ShardedScores(Popular().fit(X, Y), InMemory(X, Y))
     assert spread.top_k(1000)[0].shape == (500, 30)
     with pytest.raises(ValueError, match="k must be at least 1, got 0"):
         spread.top_k(0)
     with pytest.raises(ValueError, match="the data set has no rows"):
-        Spread(Popular().fit(X, Y), InMemory(X[:0], Y[:0]))
+        ShardedScores(Popular().fit(X, Y), InMemory(X[:0], Y[:0]))
 
 
 def numbers(part):
@@ -78,7 +78,7 @@ def walked(part):
 def test_steps_see_global_rows_their_truth_and_scores(problem):
     X, Y = problem
     model = OneVsRestLinear().fit(X, Y)
-    spread = Spread(model, InMemory(X, Y), InProcess(2))
+    spread = ShardedScores(model, InMemory(X, Y), InProcess(2))
     starts, sizes = np.transpose(spread.collect(numbers))
     assert starts.tolist() == [0, *np.cumsum(sizes)[:-1]]
     assert sizes.sum() == 500
@@ -96,7 +96,7 @@ def test_stored_rows_are_those_of_memory(stored, held, monkeypatch):
     monkeypatch.setattr(prediction, "_HELD_ROWS", held)
     rows = InMemory(*stored.load(slice(0, stored.n_rows)))
     model = KNN(n_neighbors=5).fit(rows.X, rows.Y)
-    spread, expected = Spread(model, stored, InProcess(2)), Spread(model, rows)
+    spread, expected = ShardedScores(model, stored, InProcess(2)), ShardedScores(model, rows)
     for found, wanted in zip(spread.top_k(4), expected.top_k(4), strict=True):
         assert found.tobytes() == wanted.tobytes()
     assert b"".join(s.tobytes() for s in spread.collect(walked)) == b"".join(
@@ -125,7 +125,7 @@ def test_the_model_is_asked_once_where_its_scores_are_few(cells, times, monkeypa
     monkeypatch.setattr(prediction, "KEPT_CELLS", cells)
     scores = np.random.default_rng(0).normal(size=(20, 4))
     model = Asked()
-    spread = Spread(model, InMemory(sp.csr_matrix(scores), sp.csr_matrix((20, 4))))
+    spread = ShardedScores(model, InMemory(sp.csr_matrix(scores), sp.csr_matrix((20, 4))))
     for _ in range(2):
         np.testing.assert_array_equal(np.concatenate(spread.collect(walked)), scores)
     np.testing.assert_allclose(spread.sum(sums)["scores"], scores.sum(axis=0))
@@ -136,7 +136,7 @@ def test_the_model_is_shared_once(problem):
     X, Y = problem
     model = KNN().fit(X, Y)
     executor = Counting()
-    spread = Spread(model, InMemory(X, Y), executor)
+    spread = ShardedScores(model, InMemory(X, Y), executor)
     spread.top_k(3)
     spread.collect(walked)
     spread.sum(sums)
@@ -150,9 +150,9 @@ def test_a_bad_score_is_named_by_its_row_among_all(monkeypatch):
     scores = np.zeros((20, 3))
     scores[13, 2] = np.inf
     with pytest.raises(ValueError, match="the score of row 13, label 2 is inf"):
-        Spread(Asked(), InMemory(sp.csr_matrix(scores), sp.csr_matrix((20, 3)))).collect(walked)
+        ShardedScores(Asked(), InMemory(sp.csr_matrix(scores), sp.csr_matrix((20, 3)))).collect(walked)
     with pytest.raises(ValueError, match=r"scores from row 0 have shape \(1, 3\), expected 4 columns"):
-        Spread(Asked(), InMemory(sp.csr_matrix(scores), sp.csr_matrix((20, 4)))).collect(walked)
+        ShardedScores(Asked(), InMemory(sp.csr_matrix(scores), sp.csr_matrix((20, 4)))).collect(walked)
 
 
 @pytest.mark.parametrize("calibrator", [IsotonicCalibrator(), PlattCalibrator(), None])

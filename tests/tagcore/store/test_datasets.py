@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagcore.corpus import Corpus, documents_table, names_table
-from tagcore.store.datasets import MANIFEST, Dataset, StoreError, content_key, file_hash, stands, writing
+from tagcore.store.datasets import MANIFEST, Dataset, StoreError, content_key, file_hash, is_complete, write_dataset
 from tagcore.store.schemas import KINDS, VERSION
 
 json_values = st.recursive(
@@ -86,7 +86,7 @@ def test_key_depends_on_everything():
 
 def test_numbered_parameters_come_back(tmp_path):
     """JSON turns keys into text, and 10 before 2."""
-    with writing(tmp_path / "set", "model", parameters={"by_round": {2: "a", 10: "b"}}):
+    with write_dataset(tmp_path / "set", "model", parameters={"by_round": {2: "a", 10: "b"}}):
         pass
     assert Dataset.open(tmp_path / "set", "model").manifest["parameters"] == {"by_round": {"2": "a", "10": "b"}}
 
@@ -100,7 +100,7 @@ def test_row_groups_are_the_blocks_that_were_appended(tmp_path):
 
 
 def test_tables_that_must_be_there_are_written_empty(tmp_path):
-    with writing(tmp_path / "set", "corpus") as writer:
+    with write_dataset(tmp_path / "set", "corpus") as writer:
         writer.append("documents", documents_table(id=["a"]))
     data = Dataset.open(tmp_path / "set", "corpus")
     assert data.counts == {"documents": 1, "taggings": 0, "tags": 0}
@@ -109,7 +109,7 @@ def test_tables_that_must_be_there_are_written_empty(tmp_path):
 
 
 def test_other_files_belong_to_the_set(tmp_path):
-    with writing(tmp_path / "set", "model") as writer:
+    with write_dataset(tmp_path / "set", "model") as writer:
         (writer.folder / "deep").mkdir()
         (writer.folder / "deep" / "weights").write_bytes(b"1234")
     Dataset.open(tmp_path / "set", "model")
@@ -119,7 +119,7 @@ def test_other_files_belong_to_the_set(tmp_path):
 
 def test_failure_in_the_middle_leaves_nothing(tmp_path):
     def broken():
-        with writing(tmp_path / "set", "corpus") as writer:
+        with write_dataset(tmp_path / "set", "corpus") as writer:
             writer.append("documents", documents_table(id=["a"]))
             raise RuntimeError("halfway")
 
@@ -143,11 +143,14 @@ def test_missing_values_are_refused(tmp_path):
 
 def test_wrong_columns_are_refused(tmp_path):
     words = pa.table({"user": ["a"], "item": ["b"], "value": ["c"], "time": pa.nulls(1)})
-    with pytest.raises(StoreError, match=r"corpus\.tags: .*names"), writing(tmp_path / "set", "corpus") as writer:
+    with pytest.raises(StoreError, match=r"corpus\.tags: .*names"), write_dataset(tmp_path / "set", "corpus") as writer:
         writer.append("tags", pa.table({"label": ["a"]}))
-    with pytest.raises(StoreError, match=r"ratings\.ratings: .*parse"), writing(tmp_path / "set", "ratings") as writer:
+    with (
+        pytest.raises(StoreError, match=r"ratings\.ratings: .*parse"),
+        write_dataset(tmp_path / "set", "ratings") as writer,
+    ):
         writer.append("ratings", words)
-    with pytest.raises(StoreError, match=r"corpus\.tags: "), writing(tmp_path / "set", "corpus") as writer:
+    with pytest.raises(StoreError, match=r"corpus\.tags: "), write_dataset(tmp_path / "set", "corpus") as writer:
         writer.append("tags", pa.table({"name": [[1]]}))
     assert list(tmp_path.iterdir()) == []
 
@@ -248,16 +251,16 @@ def test_a_file_that_is_no_parquet(folder):
 
 def test_stands_only_if_whole_and_of_that_key(folder):
     key = Dataset.open(folder, "corpus").key
-    assert stands(folder, key, "corpus")
-    assert not stands(folder, "0" * 64, "corpus")
-    assert not stands(folder, key, "ratings")
-    assert not stands(folder.parent / "nowhere", key, "corpus")
+    assert is_complete(folder, key, "corpus")
+    assert not is_complete(folder, "0" * 64, "corpus")
+    assert not is_complete(folder, key, "ratings")
+    assert not is_complete(folder.parent / "nowhere", key, "corpus")
     (folder / "tags.parquet").unlink()
-    assert not stands(folder, key, "corpus")
+    assert not is_complete(folder, key, "corpus")
 
 
 def test_names_keep_their_order(tmp_path):
     names = ["b", "a", "ä", "", "a b"]
-    with writing(tmp_path / "set", "corpus") as writer:
+    with write_dataset(tmp_path / "set", "corpus") as writer:
         writer.append("tags", names_table(names))
     assert Dataset.open(tmp_path / "set", "corpus").names("tags") == names

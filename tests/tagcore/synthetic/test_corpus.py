@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
 from tagcore.corpus import Corpus, append_block, append_names, tag_matrix
-from tagcore.store.datasets import writing
+from tagcore.store.datasets import write_dataset
 from tagcore.store.schemas import DOCUMENTS, TAGGINGS
-from tagcore.synthetic import PlantedCorpus, demo_corpus
-from tagcore.synthetic.corpus import GENERATOR
+from tagcore.synthetic.corpus import GENERATOR, PlantedCorpus, demo_corpus
 from tagcore.synthetic.kernels.corpus import SEASON, STRAY
 from tests.tagcore.synthetic.helpers import whole
 
@@ -204,7 +203,7 @@ def test_topics_can_be_asked_for_any_part():
 
 def test_goes_into_the_store_as_any_source(tmp_path):
     corpus = small()
-    with writing(tmp_path / "corpus", "corpus", inputs={"source": corpus.fingerprint()}) as writer:
+    with write_dataset(tmp_path / "corpus", "corpus", inputs={"source": corpus.fingerprint()}) as writer:
         for block in corpus.blocks(128):
             append_block(writer, block)
         append_names(writer, corpus.tags, corpus.words)

@@ -17,11 +17,11 @@ from sklearn.svm import LinearSVC
 from tagcore.corpus import Corpus, append_block, append_names, tag_matrix
 from tagcore.readers.qrels import read_qrels
 from tagcore.readers.rcv1.taxonomy import read_taxonomy
-from tagcore.store.datasets import writing
+from tagcore.store.datasets import write_dataset
 from tagcore.store.schemas import DOCUMENTS, TAGGINGS
-from tagcore.synthetic import PlantedNewswire, newswire, rcv1_shaped
+from tagcore.synthetic import newswire
 from tagcore.synthetic.lexicon import Lexicon, depth, parent_ids
-from tagcore.synthetic.newswire import GENERATOR
+from tagcore.synthetic.newswire import GENERATOR, PlantedNewswire, rcv1_shaped
 
 NAMES = ["C", "C1", "C11", "C2", "G", "G1", "G2"]
 PARENTS = {"C": "Root", "C1": "C", "C2": "C", "C11": "C1", "G": "Root", "G1": "G", "G2": "G"}
@@ -159,7 +159,7 @@ def test_a_linear_model_finds_the_topics_but_not_all():
 
 def test_goes_into_the_store_as_any_source(tmp_path):
     source = small()
-    with writing(tmp_path / "corpus", "corpus", inputs={"source": source.fingerprint()}) as writer:
+    with write_dataset(tmp_path / "corpus", "corpus", inputs={"source": source.fingerprint()}) as writer:
         for block in source.blocks(64):
             append_block(writer, block)
         append_names(writer, source.tags, source.words)

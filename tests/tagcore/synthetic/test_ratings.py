@@ -13,8 +13,7 @@ from sklearn.metrics.pairwise import cosine_similarity
 
 from tagcore.corpus import Ratings
 from tagcore.store.schemas import RATINGS
-from tagcore.synthetic import PlantedRatings
-from tagcore.synthetic.ratings import GENERATOR, USER_TAGGINGS
+from tagcore.synthetic.ratings import GENERATOR, USER_TAGGINGS, PlantedRatings
 
 
 def small(n_users=150, n_items=60, **changes):

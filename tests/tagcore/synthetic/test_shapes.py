@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
 from tagcore.corpus import tag_matrix
-from tagcore.synthetic import delicious_shaped, demo_corpus
+from tagcore.synthetic.corpus import delicious_shaped, demo_corpus
 from tagcore.synthetic.themes import COMMON, THEMES
 from tests.tagcore.synthetic.helpers import whole
 

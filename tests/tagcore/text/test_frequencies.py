@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagcore.text import PythonAnalyserWarning, Vectoriser
+from tagcore.text import Vectoriser
+from tagcore.text.parameters import PythonAnalyserWarning
 from tests.tagcore.text.strategies import documents, texts
 
 SETTINGS = st.fixed_dictionaries(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagcore.text import strip_html, strip_html_column
+from tagcore.text.html import strip_html, strip_html_column
 
 
 @pytest.mark.parametrize(

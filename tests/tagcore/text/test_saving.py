@@ -8,7 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 
-from tagcore.text import PythonAnalyserWarning, Vectoriser, VectoriserError
+from tagcore.text import Vectoriser
+from tagcore.text.parameters import PythonAnalyserWarning
+from tagcore.text.saving import VectoriserError
 from tests.tagcore.text.peers import assert_same_rows
 
 TEXTS = ["The cat sat on the mat", "cats and dogs ΑΣ été", "", "a dog sat, running", "中文 文字 cat"]

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagcore.text import PythonAnalyserWarning, Vectoriser
+from tagcore.text import Vectoriser
+from tagcore.text.parameters import PythonAnalyserWarning
 from tests.tagcore.text.peers import assert_same_vectoriser
 
 WORDS = ("running", "runs", "runner", "Cats", "cat", "the", "not", "happily", "happiness", "ÉTÉS", "été", "ΛΌΓΟΣ", "x")

@@ -15,7 +15,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.utils.validation import check_is_fitted
 
-from tagcore.text import PythonAnalyserWarning, Vectoriser
+from tagcore.text import Vectoriser
+from tagcore.text.parameters import PythonAnalyserWarning
 from tests.bench.bench_tfidf import read_texts
 from tests.tagcore.text.peers import assert_same_rows, assert_same_vectoriser
 from tests.tagcore.text.strategies import documents, texts

@@ -7,14 +7,14 @@ import pytest
 
 from tagcore import load_model
 from tagcore.baselines import KNN
-from tagcore.features.rows import InMemory, Stored
-from tagcore.metrics import RULES
-from tagcore.metrics import evaluate as measure
-from tagcore.scoring.sharded import Spread
+from tagcore.features.rows import InMemory, StoredRows
+from tagcore.metrics.evaluate import evaluate as measure
+from tagcore.metrics.rule_quality import RULES
+from tagcore.scoring.sharded import ShardedScores
 from tagcore.shards import InProcess
 from tasks.cache import RECORD
 from tasks.cluster.backend import Cluster, open_cluster
-from tasks.cluster.sessions import kept_open
+from tasks.cluster.sessions import open_clusters
 from tasks.evaluate import evaluate
 from tasks.thresholds import thresholds
 from tasks.train import train
@@ -51,7 +51,7 @@ def files_of(folder):
 def local(tmp_path_factory):
     """Two workers of this machine, for all steps inside."""
     root = tmp_path_factory.mktemp("local")
-    with kept_open(root / "report.html"):
+    with open_clusters(root / "report.html"):
         yield Cluster("local:2", root)
     assert not list((root / "runs").glob("*"))
 
@@ -79,7 +79,7 @@ def processes(tmp_path_factory):
 @pytest.mark.parametrize("name", MODELS)
 def test_a_worker_killed_between_passes_changes_nothing(name, made, processes, tmp_path):
     """the scores that it held are asked again."""
-    tagger, rows = load_model(trained(made, name)), Stored.open(made[1], "test")
+    tagger, rows = load_model(trained(made, name)), StoredRows.open(made[1], "test")
     asked = {"labelling": RULES, "train_counts": np.ones(rows.n_labels), "train_documents": 5}
     lost = []
 
@@ -102,13 +102,13 @@ def test_the_model_goes_to_workers_once(processes, tmp_path):
     model = KNN().fit(X, Y)
     processes.grow(2)
     with open_cluster(Cluster(processes.address, tmp_path / "root")) as executor:
-        spread = Spread(model, InMemory(X, Y), executor)
+        spread = ShardedScores(model, InMemory(X, Y), executor)
         of_model = sum(array.nbytes for array in model.parts()["arrays"].values())
         of_rows = sum(part.nbytes for M in (X, Y) for part in (M.data, M.indices, M.indptr))
         assert of_model <= executor.traffic.sent <= of_model + 1.1 * of_rows
         before = executor.traffic.sent
         for k in (3, 5):
-            found, expected = spread.top_k(k), Spread(model, InMemory(X, Y), InProcess()).top_k(k)
+            found, expected = spread.top_k(k), ShardedScores(model, InMemory(X, Y), InProcess()).top_k(k)
             assert [a.tobytes() for a in found] == [a.tobytes() for a in expected]
         assert executor.traffic.sent == before
         assert executor.traffic.received == 3000 * (3 + 5) * 16

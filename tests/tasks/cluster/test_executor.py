@@ -20,7 +20,7 @@ from tagcore.shards import InProcess, Shard, Shards, row_shards
 from tagcore.store.storage import Folder
 from tagcore.training import Checkpoints
 from tasks.cluster import executor as cluster_executor
-from tasks.cluster.backend import Cluster, dashboard, open_cluster, watched
+from tasks.cluster.backend import Cluster, dashboard_address, open_cluster, report_traffic
 from tasks.cluster.executor import DaskExecutor
 from tasks.cluster.monitor import ClusterError, ClusterLostError
 from tests.problems import noisy
@@ -209,11 +209,11 @@ def test_a_shard_is_as_large_as_what_a_model_made_of_its_rows():
 
 def test_traffic_is_told_with_progress(executor):
     seen = []
-    learn(executor, progress=watched(lambda done, total, known: seen.append(known["moved_mb"]), executor))
+    learn(executor, progress=report_traffic(lambda done, total, known: seen.append(known["moved_mb"]), executor))
     centres = 800 * 12 * 8
     assert len(seen) == ROUNDS
     assert min(seen[1:]) >= 2 * centres / 1e6
-    assert watched(print, InProcess()) is print
+    assert report_traffic(print, InProcess()) is print
 
 
 def test_an_error_of_a_step_is_raised_as_it_is(executor):
@@ -235,7 +235,7 @@ def test_worker_processes_of_this_machine(alone, tmp_path):
     report = tmp_path / "report.html"
     with open_cluster(Cluster("local:2", tmp_path, memory="1GiB"), report=report) as executor:
         assert bits(learn(executor)) == alone
-        assert dashboard(executor).startswith("http://127.0.0.1:")
+        assert dashboard_address(executor).startswith("http://127.0.0.1:")
         assert isinstance(executor, DaskExecutor)
         assert executor.client.scheduler_info(n_workers=0)["address"].startswith("tls://127.0.0.1:")
     assert "<html" in report.read_text()[:500]

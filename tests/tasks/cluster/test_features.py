@@ -10,7 +10,7 @@ from tagcore.store.datasets import Dataset, StoreError
 from tagcore.text import Vectoriser
 from tasks.cache import RECORD
 from tasks.cluster.backend import Cluster, open_cluster
-from tasks.cluster.sessions import kept_open
+from tasks.cluster.sessions import open_clusters
 from tasks.cluster.storage import storage_at
 from tasks.features import features
 from tests.tagcore.features.test_build import contents, counted_corpus, text_corpus
@@ -38,7 +38,7 @@ def made_on(cluster: Cluster, corpus: Path, store: Path, threads: int = 1) -> di
 
 def test_local_workers_give_the_files_of_one_process(corpora, tmp_path):
     local = Cluster("local:2", tmp_path / "root")
-    with kept_open(tmp_path / "report.html"):
+    with open_clusters(tmp_path / "report.html"):
         for name, corpus in corpora.items():
             alone = made_on(Cluster(), corpus, tmp_path / f"alone-{name}")
             assert made_on(Cluster(), corpus, tmp_path / f"threads-{name}", threads=3) == alone

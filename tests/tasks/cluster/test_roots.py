@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tagcore.features.rows import Stored, shards_of
+from tagcore.features.rows import StoredRows, shards_of
 from tagcore.shards import InProcess
 from tagcore.store.datasets import StoreError
 from tagcore.store.storage import Folder
@@ -73,11 +73,11 @@ def column_sums(shard, state):
 @pytest.mark.parametrize("where", ["folder", "bucket"])
 def test_workers_read_their_own_row_groups(s3_workers, bucket, tmp_path, where):
     folder = features(tmp_path)
-    rows = Stored.open(folder, "train")
+    rows = StoredRows.open(folder, "train")
     if where == "bucket":
         bucket.write(rows.file, (folder / rows.file).read_bytes())
         rows = rows.at(bucket)
-    expected = shards_of(Stored.open(folder, "train"), 5, tuple).sum(column_sums)
+    expected = shards_of(StoredRows.open(folder, "train"), 5, tuple).sum(column_sums)
     with open_cluster(Cluster(s3_workers.address, tmp_path / "root")) as executor:
         found = shards_of(rows, 5, tuple, executor).sum(column_sums)
         assert executor.traffic.sent == 0
@@ -89,7 +89,7 @@ def test_workers_read_their_own_row_groups(s3_workers, bucket, tmp_path, where):
 
 def test_a_damaged_row_group_is_one_clear_error(s3_workers, tmp_path, capfd):
     folder = features(tmp_path)
-    rows = Stored.open(folder, "train")
+    rows = StoredRows.open(folder, "train")
     damage(folder, 3)
     with open_cluster(Cluster(s3_workers.address, tmp_path / "root")) as executor:
         with pytest.raises(StoreError, match=r"train\.parquet: row group 3 is damaged"):

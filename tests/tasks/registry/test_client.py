@@ -6,7 +6,15 @@ import pytest
 from mlflow.exceptions import MlflowException
 
 from tasks import promotion
-from tasks.registry.client import CHAMPION, Registry, RegistryBusy, RegistryError, by_alias, champions, reach
+from tasks.registry.client import (
+    CHAMPION,
+    Registry,
+    RegistryBusy,
+    RegistryError,
+    champions,
+    require_reachable,
+    version_by_alias,
+)
 
 
 def registry_at(folder):
@@ -15,7 +23,7 @@ def registry_at(folder):
 
 def first_use(folder, barrier):
     barrier.wait()
-    reach(registry_at(folder))
+    require_reachable(registry_at(folder))
 
 
 def test_several_first_runs_make_one_database(tmp_path):
@@ -33,7 +41,7 @@ def test_several_first_runs_make_one_database(tmp_path):
 def test_a_database_that_is_none_is_one_clear_error(tmp_path):
     (tmp_path / "mlflow.db").write_text("this is not a database, whatever its name says")
     with pytest.raises(RegistryError, match=r"file is not a database$"):
-        reach(registry_at(tmp_path))
+        require_reachable(registry_at(tmp_path))
     assert (tmp_path / "mlflow.db").read_text().startswith("this is")
 
 
@@ -41,16 +49,16 @@ def test_no_champion_and_a_registry_that_fails_are_told_apart(tmp_path):
     with registry_at(tmp_path).open() as client:
         client.create_registered_model("m")
         client.create_model_version("m", str(tmp_path))
-        assert by_alias(client, "m", CHAMPION) is None
+        assert version_by_alias(client, "m", CHAMPION) is None
         client.set_registered_model_alias("m", CHAMPION, "1")
-        assert by_alias(client, "m", CHAMPION).version == 1
+        assert version_by_alias(client, "m", CHAMPION).version == 1
 
     class Failing:
         def __getattr__(self, name):
             raise MlflowException("database is locked", error_code=10)
 
     with pytest.raises(MlflowException):
-        by_alias(Failing(), "m", CHAMPION)
+        version_by_alias(Failing(), "m", CHAMPION)
 
 
 def test_a_registry_that_is_busy_is_tried_again(tmp_path):
@@ -73,8 +81,8 @@ def test_a_champion_that_another_run_moved_meanwhile_stays(tmp_path, monkeypatch
             client.create_model_version("m", str(tmp_path))
         client.set_registered_model_alias("m", CHAMPION, "1")
     answers = iter([lambda *args: None])  # the first look is from before the other run
-    monkeypatch.setattr(promotion, "by_alias", lambda *args: next(answers, by_alias)(*args))
+    monkeypatch.setattr(promotion, "by_alias", lambda *args: next(answers, version_by_alias)(*args))
     with pytest.raises(RegistryBusy, match="another run has moved champion"):
         promotion.promote.fn("m", "2", tmp_path, tmp_path, tmp_path, "P@1", 0.95, 0.0, registry)
     with registry.open() as client:
-        assert by_alias(client, "m", CHAMPION).version == 1
+        assert version_by_alias(client, "m", CHAMPION).version == 1

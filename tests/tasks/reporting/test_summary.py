@@ -10,14 +10,16 @@ from scipy import stats
 from scipy.special import ndtri
 
 from tagcore.labelling.expected_f import ExpectedF
-from tagcore.metrics import RULES, Measure, evaluate
+from tagcore.metrics.evaluate import evaluate
+from tagcore.metrics.intervals import Measure
+from tagcore.metrics.rule_quality import RULES
 from tagcore.models.topics import Topic
-from tagcore.store.datasets import writing
+from tagcore.store.datasets import write_dataset
 from tasks.registry.model_card import model_card
-from tasks.registry.tracking import Measured
+from tasks.registry.tracking import EvaluatedModel
 from tasks.reporting.curves import Curves, Point
 from tasks.reporting.report import Report, _about, _compare
-from tasks.reporting.summary import lines_of
+from tasks.reporting.summary import summarise_models
 from tasks.reporting.topics import SHOWN, topics_markdown
 from tests.tagcore.metrics.test_rule_quality import Able, Fixed
 
@@ -29,13 +31,13 @@ def measured(folder, label, seed, split, scores):
     """A stored evaluation of fixed scores, as training and measuring would leave it."""
     places = [folder / f"{label} {seed} {kind}" for kind in ("model", "evaluation")]
     head = {"model": label, "params": {}, "calibrate": None, "seed": seed}
-    with writing(places[0], "model", parameters=head, inputs={"features": f"{split}"}) as writer:
+    with write_dataset(places[0], "model", parameters=head, inputs={"features": f"{split}"}) as writer:
         (writer.folder / "model").mkdir()
         (writer.folder / "model" / "model.json").write_text(json.dumps({"class": "Popular"}))
     model = Able(scores, np.zeros(6)) if label == "able" else Fixed(scores)
-    with writing(places[1], "evaluation", parameters={"label": label, "seed": seed}) as writer:
+    with write_dataset(places[1], "evaluation", parameters={"label": label, "seed": seed}) as writer:
         evaluate(model, sp.csr_matrix(scores), TRUTH, labelling=RULES, **SEEN).save(writer.folder)
-    return Measured(label, *places, folder / f"features {split}", seed)
+    return EvaluatedModel(label, *places, folder / f"features {split}", seed)
 
 
 @pytest.fixture
@@ -51,14 +53,14 @@ def found(tmp_path):
 
 
 def summaries(found, label, name):
-    from tagcore.metrics import Evaluation
+    from tagcore.metrics.evaluation import Evaluation
 
     return [Evaluation.load(m.evaluation).summary[name].value for m in found if m.label == label]
 
 
 def test_seeds_on_one_split_have_intervals_over_documents_and_macro_measures_over_seeds(found):
     entries = found(redraw=False)
-    best, worst = lines_of(entries, "nDCG@5")
+    best, worst = summarise_models(entries, "nDCG@5")
     assert (best.label, best.seeds, best.splits, best.documents) == ("able", 3, 1, (30, 30))
     assert best.values["nDCG@5"].shape == (30,)
     for name in ("macro-F1@5", "macro-F1 (sampled)", "micro-F1 (half)"):
@@ -72,7 +74,7 @@ def test_seeds_on_one_split_have_intervals_over_documents_and_macro_measures_ove
 
 def test_seeds_with_a_split_each_have_every_interval_over_splits(found):
     entries = found(redraw=True)
-    best, worst = lines_of(entries, "nDCG@5")
+    best, worst = summarise_models(entries, "nDCG@5")
     assert (best.splits, best.values["nDCG@5"].shape) == (3, (3,))
     ours, theirs = (summaries(entries, label, "nDCG@5") for label in ("able", "poor"))
     low, high = stats.t.interval(0.95, 2, np.mean(ours), stats.sem(ours))
@@ -99,7 +101,7 @@ def test_a_report_says_what_intervals_are_over_and_leaves_empty_what_was_not_fol
     timed = replace(made, rows=[replace(made.rows[0], threshold_seconds=1.23), made.rows[1]])
     assert [row[-1] for row in timed.cells()] == ["1.2", ""]
     assert isinstance(made, Report)
-    one = lines_of([m for m in entries if m.seed == 0], "nDCG@5")
+    one = summarise_models([m for m in entries if m.seed == 0], "nDCG@5")
     assert _about(one, "P@1") == "30 held-out documents; 95 % intervals over documents; best first by P@1."
 
 

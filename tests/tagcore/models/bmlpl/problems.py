@@ -4,7 +4,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import digamma, expit, gammaln
 
-from tagcore.models.bmlpl.em import EM, Settings, load_rows
+from tagcore.models.bmlpl.em import EM, EMSettings
+from tagcore.models.bmlpl.rows import shard_rows
 from tagcore.shards import Arrays, Shards, row_shards
 
 
@@ -39,11 +40,11 @@ def shards_of(X, Y, parts=1, mask=None, dtype=np.float64, executor=None) -> Shar
     X = X.astype(dtype)
     mask = None if mask is None else mask.astype(dtype)
     parts = [(X[c], Y[c], None if mask is None else mask[c]) for c in cuts]
-    return Shards(parts, load_rows, executor, firsts=[c.start for c in cuts])
+    return Shards(parts, shard_rows, executor, firsts=[c.start for c in cuts])
 
 
 def run(shards: Shards, start: Arrays, rounds: int, **settings) -> tuple[Arrays, list[float]]:
-    learner = EM(Settings(**settings), start)
+    learner = EM(EMSettings(**settings), start)
     arrays, objectives = learner.init(shards), []
     for number in range(rounds):
         arrays, measures = learner.round(shards, arrays, number)

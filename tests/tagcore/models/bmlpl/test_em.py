@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tagcore.models.bmlpl.em import EM, Settings, expect_rows, load_rows, masked_topics
-from tagcore.models.bmlpl.rows import logistic
+from tagcore.models.bmlpl.em import EM, EMSettings, expect_rows, masked_topics
+from tagcore.models.bmlpl.rows import logistic, shard_rows
 from tagcore.shards import InProcess, Shards
 from tagcore.training import Checkpoints, train
 from tests.tagcore.models.bmlpl.problems import (
@@ -146,7 +146,7 @@ def test_counts_of_rates_near_zero_are_one_in_all():
     start = first_arrays(X, Y)
     start["W"] = np.zeros_like(start["W"])
     start["W"][-1] = -20.0  # the constant: every rate is about exp(-20)
-    state, sums = expect_rows(load_rows((X, Y, None)), None, start["V"], start["W"], start["r"], False)
+    state, sums = expect_rows(shard_rows((X, Y, None)), None, start["V"], start["W"], start["r"], False)
     np.testing.assert_allclose(state["m"].sum(axis=1), np.diff(Y.indptr), rtol=1e-6)
     np.testing.assert_allclose(sums["counts"].sum(axis=1), np.bincount(Y.indices, minlength=Y.shape[1]), rtol=1e-6)
 
@@ -202,7 +202,7 @@ def test_masked_topics_solve_their_equation():
 def test_a_run_resumed_from_a_checkpoint_ends_with_the_same_bits(tmp_path):
     X, Y = planted()
     start = first_arrays(X, Y, dtype=np.float32)
-    learner = EM(Settings(tol=0.0), start)
+    learner = EM(EMSettings(tol=0.0), start)
     whole = train(learner, shards_of(X, Y, 3, dtype=np.float32), max_rounds=9)
     kept = Checkpoints(tmp_path, "bmlpl", every_seconds=0.0)
     train(learner, shards_of(X, Y, 3, dtype=np.float32), max_rounds=4, checkpoints=kept)
@@ -213,7 +213,7 @@ def test_a_run_resumed_from_a_checkpoint_ends_with_the_same_bits(tmp_path):
 
 
 def test_it_ends_when_the_objective_stands_still():
-    learner = EM(Settings(tol=1e-3), {})
+    learner = EM(EMSettings(tol=1e-3), {})
     history = [{"objective": -100.0 / (1 + t)} for t in range(5)]
     assert not learner.done(history)
     assert learner.done(history + [{"objective": -20.0}] * 6)

@@ -8,7 +8,7 @@ from scipy.special import digamma
 
 from tagcore import shards as work
 from tagcore.models.bmlpl.gibbs import GibbsLearner, GibbsSettings
-from tagcore.models.bmlpl.rows import load_rows
+from tagcore.models.bmlpl.rows import shard_rows
 from tagcore.shards import Shards, freeze
 
 ROWS, WORDS, LABELS, TOPICS, REPLICATES = 12, 3, 3, 2, 1500
@@ -86,7 +86,7 @@ def test_new_labels_and_a_sweep_leave_the_joint_law_as_it_is():
     """
     rng = np.random.default_rng(8)
     X = sp.csr_matrix(np.column_stack([rng.normal(size=(ROWS, WORDS - 1)), np.ones(ROWS)]))
-    shards = Shards([(X, sp.csr_matrix((ROWS, LABELS)), None)], load_rows, Inline())
+    shards = Shards([(X, sp.csr_matrix((ROWS, LABELS)), None)], shard_rows, Inline())
     seen = []
     with work._one_thread:  # once, instead of at every one of these short steps
         for replicate in range(REPLICATES):

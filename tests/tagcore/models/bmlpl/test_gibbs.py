@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from scipy.stats import dirichlet
 from sklearn.metrics import roc_auc_score
 
-from tagcore.models.bmlpl.em import EM, Settings
+from tagcore.models.bmlpl.em import EM, EMSettings
 from tagcore.models.bmlpl.gibbs import GibbsLearner, GibbsSettings, count, draw_topics
 from tagcore.models.bmlpl.kernels.em import expect_counts
 from tagcore.models.bmlpl.kernels.gibbs import draw_counts
@@ -160,7 +160,7 @@ def test_agrees_with_em():
     X, Y = planted(1000)
     X_test, Y_test = X[700:], Y[700:].toarray() > 0
     start, shards = first_arrays(X, Y), shards_of(X[:700], Y[:700])
-    em = train(EM(Settings(cg_steps=5), start), shards, max_rounds=60).arrays
+    em = train(EM(EMSettings(cg_steps=5), start), shards, max_rounds=60).arrays
     by_em = scores(X_test, Draws(em["V"].T.copy()[None], em["W"][None], em["r"][None]), 1.0)
     setting = GibbsSettings(burn_in=60, thin=4, keep=15, exact_words=0)
     found = train(GibbsLearner(setting, start, 1), shards, max_rounds=setting.rounds).arrays

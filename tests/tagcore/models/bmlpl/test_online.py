@@ -7,7 +7,7 @@ import pytest
 
 from tagcore.metrics.auc import roc_auc
 from tagcore.models import BMLPL
-from tagcore.models.bmlpl.em import Settings
+from tagcore.models.bmlpl.em import EMSettings
 from tagcore.models.bmlpl.online import OnlineEM
 from tagcore.shards import InProcess
 from tests.tagcore.models.bmlpl.problems import first_arrays, planted, run, shards_of
@@ -15,7 +15,7 @@ from tests.tagcore.models.bmlpl.problems import first_arrays, planted, run, shar
 
 def _online(start, X, Y, rounds, parts=1, executor=None, **options):
     shards = shards_of(X, Y, parts, dtype=start["W"].dtype, executor=executor)
-    learner = OnlineEM(options.pop("settings", Settings()), start, X.shape[0], **options)
+    learner = OnlineEM(options.pop("settings", EMSettings()), start, X.shape[0], **options)
     arrays = learner.init(shards)
     for number in range(rounds):
         arrays, _ = learner.round(shards, arrays, number)
@@ -27,7 +27,7 @@ def test_one_full_minibatch_is_an_exact_iteration_of_batch_em(parts):
     X, Y = planted()
     start = first_arrays(X, Y)
     batch, _ = run(shards_of(X, Y), start, 1, cg_steps=0)
-    found = _online(start, X, Y, 1, parts, settings=Settings(cg_steps=0), inner=1)
+    found = _online(start, X, Y, 1, parts, settings=EMSettings(cg_steps=0), inner=1)
     for name in ("V", "W", "counts", "curvature"):
         np.testing.assert_allclose(found[name], batch[name], rtol=1e-8, atol=1e-10)
 
@@ -46,7 +46,7 @@ def test_averages_are_those_of_the_recursion():
     start = first_arrays(X, Y)
     one, two = (_online(start, X, Y, rounds, batches=4, kappa=0.7, t0=3.0) for rounds in (1, 2))
     shards = shards_of(X, Y)
-    again = OnlineEM(Settings(), {**start, "V": one["V"], "W": one["W"]}, X.shape[0], batches=4)
+    again = OnlineEM(EMSettings(), {**start, "V": one["V"], "W": one["W"]}, X.shape[0], batches=4)
     second, _ = again.round(shards, again.init(shards), 1)  # minibatch 1 from no past, with another weight
     gamma, other = (1 + 3.0) ** -0.7, (1 + again.t0) ** -again.kappa
     np.testing.assert_allclose(two["counts"], (1 - gamma) * one["counts"] + gamma * second["counts"] / other, rtol=1e-9)
@@ -56,7 +56,7 @@ def test_a_pass_takes_every_row_once():
     X, Y = planted(n=50)
     shards = shards_of(X, Y, 3)
     start = first_arrays(X, Y)
-    learner = OnlineEM(Settings(), start, 50, batches=4)
+    learner = OnlineEM(EMSettings(), start, 50, batches=4)
     arrays, seen = learner.init(shards), []
     for number in range(4):
         arrays, _ = learner.round(shards, arrays, number)
@@ -73,7 +73,7 @@ def test_minibatches_come_near_batch_em(cg_steps, gap):
     start = first_arrays(X, Y)
     start["W"] = np.zeros_like(start["W"])
     batch, _ = run(shards_of(X, Y), start, 100)
-    found = _online(start, X, Y, 6 * 20, batches=6, settings=Settings(cg_steps=cg_steps))
+    found = _online(start, X, Y, 6 * 20, batches=6, settings=EMSettings(cg_steps=cg_steps))
     aucs = []
     for arrays in (batch, found, start):
         scores = np.log1p(np.exp(X_test @ arrays["W"])[:, None, :] * arrays["V"]) @ arrays["r"]

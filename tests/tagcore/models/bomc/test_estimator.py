@@ -10,7 +10,7 @@ from sklearn.preprocessing import normalize
 from tagcore.base import load_estimator
 from tagcore.features.rows import InMemory
 from tagcore.labelling.rules import threshold_labels
-from tagcore.metrics import label_counts
+from tagcore.metrics.classification import label_counts
 from tagcore.models import BOMC
 from tagcore.models.bomc import stream as bomc_stream
 from tagcore.shards import InProcess

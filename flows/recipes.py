@@ -4,15 +4,20 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from tasks.recipe import Recipe, RecipeError, parse_recipe, set_value
+from tasks.recipe import FeatureSettings, Recipe, RecipeError, parse_recipe, set_value
 
 PRESETS = Path(__file__).parent / "presets"
 
 
 def load_recipe(name: str, overrides: dict[str, Any] | None = None) -> Recipe:
-    """Loads a shipped preset by name, or a TOML file by path; overrides are dotted settings."""
+    """Loads a shipped preset by name, or a TOML file by path; overrides are dotted settings.
+
+    Features set by the overrides or by a user's file are noted as chosen: they beat what a data card suggests, which in
+    turn beats what a preset says for all data.
+    """
     path = Path(name)
-    if path.suffix != ".toml":
+    shipped = path.suffix != ".toml"
+    if shipped:
         path = PRESETS / f"{name}.toml"
         if not path.is_file() or path.parent != PRESETS:
             known = ", ".join(preset_names())
@@ -24,8 +29,11 @@ def load_recipe(name: str, overrides: dict[str, Any] | None = None) -> Recipe:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise RecipeError(f"{path}: not readable as TOML ({error})") from error
     plain.setdefault("name", path.stem)
+    chosen = [] if shipped else list(plain.get("features", {}))
     for setting, value in (overrides or {}).items():
         set_value(plain, setting, value)
+        chosen += list(value) if setting == "features" else [setting.removeprefix("features.")]
+    plain["chosen_features"] = [name for name in chosen if name in FeatureSettings.model_fields]
     return parse_recipe(plain, str(path))
 
 

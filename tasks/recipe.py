@@ -10,6 +10,8 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
+from tagcore.text.tokens import TOKEN_PATTERN
+
 CROSS_VALIDATED = "cross-validated"
 
 Rule = Literal["half", "class-mass", "thresholds", "sampled"]
@@ -21,6 +23,8 @@ class RecipeError(ValueError):
 
 
 class RecipePart(BaseModel):
+    """A group of settings; unknown names are errors."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
@@ -63,16 +67,26 @@ class SplitSettings(RecipePart):
 class FeatureSettings(RecipePart):
     """The vectoriser's settings, named as scikit-learn's TfidfVectorizer names them."""
 
+    strip_accents: Literal["ascii", "unicode"] | None = None
+    lowercase: bool = True
+    analyzer: Literal["word", "char", "char_wb"] = "word"
+    token_pattern: str = TOKEN_PATTERN
+    ngram_range: tuple[int, int] = Field((1, 1), description="shortest and longest n-gram, such as [1, 2]")
+    stop_words: Literal["english"] | list[str] | None = None
+    stem: str | None = Field(None, description="a Snowball language, such as english")
+    vocabulary: list[str] | None = Field(None, description="the terms to know, instead of those of the documents")
     min_df: int | float = 1
     max_df: int | float = 1.0
     max_features: int | None = None
-    stop_words: Literal["english"] | list[str] | None = None
-    stem: str | None = Field(None, description="a Snowball language, such as english")
     sublinear_tf: bool = False
     use_idf: bool = True
     smooth_idf: bool = True
     binary: bool = False
     norm: Literal["l1", "l2"] | None = "l2"
+
+    def on_top_of(self, **changes: Any) -> "FeatureSettings":
+        """Checks and applies changes to some of the settings."""
+        return FeatureSettings.model_validate(self.model_dump() | changes)
 
 
 class ModelSettings(RecipePart):
@@ -81,25 +95,34 @@ class ModelSettings(RecipePart):
     model: str
     params: dict[str, Any] = Field(default_factory=dict)
     grid: dict[str, list[Any]] = Field(default_factory=dict)
+    features: dict[str, Any] = Field(default_factory=dict, description="on top of the recipe's, for this model alone")
     calibrate: Literal["isotonic", "platt"] | None = None
     thresholds: str | None = Field(
         None, description='"cross-validated": the tags\' thresholds of best F1; or a class name: those of that model'
     )
 
+    @field_validator("features")
+    @classmethod
+    def _known_features(cls, features: dict[str, Any]) -> dict[str, Any]:
+        FeatureSettings.model_validate(features)
+        return features
+
     @property
     def label(self) -> str:
+        """The model's name in tables: its class and whatever tells it from others of that class."""
         chosen = sorted(self.params.items()) + ([("thresholds", self.thresholds)] if self.thresholds else [])
-        return self.model + "".join(f" {k}={v}" for k, v in chosen)
+        chosen += [(f"features.{name}", value) for name, value in sorted(self.features.items())]
+        return self.model + "".join(f" {name}={value}" for name, value in chosen)
 
     @property
-    def threshold_model(self) -> dict[str, Any] | None:
-        """Class and params of the model whose thresholds this one labels by."""
+    def threshold_source(self) -> tuple[str, dict[str, Any]] | None:
+        """Class and parameters of the model whose cross-validated thresholds this one labels by."""
         if self.thresholds is None:
             return None
-        own = self.thresholds == CROSS_VALIDATED
-        return {"model": self.model if own else self.thresholds, "params": self.params if own else {}}
+        return (self.model, self.params) if self.thresholds == CROSS_VALIDATED else (self.thresholds, {})
 
     def expand(self) -> Iterator["ModelSettings"]:
+        """Gives one model for every point of the grid."""
         for values in itertools.product(*self.grid.values()):
             chosen = {**self.params, **dict(zip(self.grid, values, strict=True))}
             yield self.model_copy(update={"params": chosen, "grid": {}})
@@ -148,12 +171,15 @@ class PromotionSettings(RecipePart):
 
 
 class Recipe(RecipePart):
+    """All that decides a result."""
+
     name: str = Field("recipe", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
     about: str = ""
     seeds: list[int] = Field([0], min_length=1)
     data: DataSettings = DataSettings()
     split: SplitSettings = SplitSettings()
     features: FeatureSettings = FeatureSettings()
+    chosen_features: list[str] = Field([], description="features that a person set: these beat a data card's")
     models: list[ModelSettings] = Field(min_length=1)
     measures: MeasureSettings = MeasureSettings()
     promotion: PromotionSettings = PromotionSettings()
@@ -184,13 +210,19 @@ class Recipe(RecipePart):
     def expand(self) -> Iterator["Recipe"]:
         """One recipe for every point of the grid; models expand within each."""
         for values in itertools.product(*self.grid.values()):
-            plain = self.model_dump()
-            plain["grid"] = {}
+            plain = self.model_dump() | {"grid": {}}
             for path, value in zip(self.grid, values, strict=True):
                 set_value(plain, path, value)
+            varied = [path.removeprefix("features.") for path in self.grid if path.startswith("features.")]
+            plain["chosen_features"] = [*self.chosen_features, *varied]
             yield parse_recipe(plain, f"{self.name}: grid {dict(zip(self.grid, values, strict=True))}")
 
+    def features_with(self, suggested: dict[str, Any]) -> FeatureSettings:
+        """Takes a data card's suggestions, except where a person or the grid has set the feature."""
+        return self.features.on_top_of(**{k: v for k, v in suggested.items() if k not in self.chosen_features})
+
     def all_models(self) -> list[ModelSettings]:
+        """Lists the models of all grids."""
         return [model for spec in self.models for model in spec.expand()]
 
 

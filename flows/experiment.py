@@ -1,22 +1,22 @@
-"""A recipe over a grid of models, seeds and settings; one MLflow run each, one table of all, curves where a number
-is varied."""
+"""A recipe over a grid of models, seeds and settings: one MLflow run each, one table for each data set and split, and
+curves where a number is varied."""
 
-from dataclasses import dataclass, replace
-from itertools import islice
+from dataclasses import dataclass
 
 from prefect import flow
 
-from flows.grid import curve_setting, grid_labels, lines_of_models
-from flows.nightly import comparison_key
-from flows.stages import build_jobs, train_and_evaluate
+from flows.comparisons import Comparison, GridPoint, group_by_documents
+from flows.grid import curve_setting
+from flows.stages import build_jobs, ingest, train_and_evaluate
+from flows.tuning import tune_models
 from tasks.cluster.sessions import open_clusters
-from tasks.naming import data_name, performance_report, registered_name, registry_of, report_folder
+from tasks.naming import data_name, registered_name
 from tasks.recipe import Recipe
 from tasks.registry.client import require_reachable
-from tasks.registry.tracking import EvaluatedModel, comparison_run, log_performance, track
+from tasks.registry.tracking import comparison_run, log_performance, track
 from tasks.reporting.curves import Curves, Point, draw_curves
 from tasks.reporting.report import LABELLED, Report, report
-from tasks.settings import Settings, load_settings
+from tasks.workspace import Workspace, open_workspace
 
 
 @dataclass(frozen=True)
@@ -29,50 +29,63 @@ class ExperimentResult:
 
 @flow(name="experiment", flow_run_name="experiment {recipe.name}")
 def experiment(recipe: Recipe) -> ExperimentResult:
-    """One report for every data set and split of the grid: a table compares models on the same documents alone."""
-    settings = load_settings()
-    registry = registry_of(settings)
-    require_reachable(registry)
-    tables: dict[tuple[str, str], list[EvaluatedModel]] = {}
-    places: dict[tuple[str, str], dict[str, tuple[str, float]]] = {}
-    with open_clusters(performance_report(settings)) as work:
-        variants = [(variant, build_jobs(variant)[1]) for variant in recipe.expand()]
-        everything = iter(train_and_evaluate(recipe, [job for _, jobs in variants for job in jobs]))
-    for variant, jobs in variants:
-        where = (variant.data.source, " ".join(grid_labels(recipe, variant, "data", "split")))
-        settled = grid_labels(recipe, variant, "features")
-        found = [replace(m, label=" ".join([m.label, *settled])) for m in islice(everything, len(jobs))]
-        tables.setdefault(where, []).extend(found)
-        places.setdefault(where, {}).update(lines_of_models(recipe, variant))
-    reports, parents = {}, {}
-    for (source, documents), found in tables.items():
-        name = registered_name(recipe.name, source)
-        parent = comparison_run(name, comparison_key(found), registry)
-        for one in found:
-            track(one, name, parent, registry)
-        title = f"{recipe.name} on {data_name(source)} {documents}".strip()
-        folder = report_folder(settings, data_name(title))
-        parents[source, documents] = parent
-        reports[source, documents] = report(title, found, recipe.measures.primary, folder, parent, registry)
-    log_performance(work, list(parents.values()), registry)
-    curves = []
-    if curve_setting(recipe) is not None:
-        for source in dict.fromkeys(source for source, _ in reports):
-            of = [where for where in reports if where[0] == source]
-            drawn = curves_of(recipe, source, [(reports[w], places[w]) for w in of], settings)
-            curves.append(draw_curves(drawn, [parents[w] for w in of], registry))
-    return ExperimentResult(list(reports.values()), curves)
+    """Trains and measures every point of the grid; a table compares models on the same documents alone."""
+    workspace = open_workspace()
+    require_reachable(workspace.registry)
+    with open_clusters(workspace.performance_report) as clusters:
+        points = [plan_point(point, workspace) for point in recipe.expand()]
+        evaluated = train_and_evaluate(recipe, [job for point in points for job in point.jobs], workspace)
+    comparisons = group_by_documents(recipe, points, evaluated)
+    parents = [track_comparison(recipe, comparison, workspace) for comparison in comparisons]
+    log_performance(clusters, parents, workspace.registry)
+    reports = [report_comparison(recipe, *pair, workspace) for pair in zip(comparisons, parents, strict=True)]
+    curves = draw_all_curves(recipe, comparisons, reports, parents, workspace)
+    return ExperimentResult(reports, curves)
 
 
-def curves_of(
-    recipe: Recipe, source: str, reports: list[tuple[Report, dict[str, tuple[str, float]]]], settings: Settings
-) -> Curves:
-    """The rows of reports as points of lines: the primary measure, and macro-F1 by every labelling rule."""
+def plan_point(point: Recipe, workspace: Workspace) -> GridPoint:
+    """Reads the data of one grid point, builds its features and chooses its models' parameters where it tunes them."""
+    corpus = ingest(point, workspace)
+    tuned = tune_models(point, corpus, workspace)
+    return GridPoint(point, build_jobs(tuned, corpus, workspace))
+
+
+def track_comparison(recipe: Recipe, comparison: Comparison, workspace: Workspace) -> str:
+    """Puts every model on an MLflow run of its own, under one run for the comparison, which is returned."""
+    name = registered_name(recipe.name, comparison.source)
+    parent = comparison_run(name, comparison.models, workspace.registry)
+    for model in comparison.models:
+        track(model, name, parent, workspace.registry)
+    return parent
+
+
+def report_comparison(recipe: Recipe, comparison: Comparison, parent: str, workspace: Workspace) -> Report:
+    """Writes the table and pictures of one comparison."""
+    title = f"{recipe.name} on {data_name(comparison.source)} {comparison.documents}".strip()
+    folder = workspace.report_folder(data_name(title))
+    return report(title, comparison.models, recipe.measures.primary, folder, parent, workspace.registry)
+
+
+def draw_all_curves(
+    recipe: Recipe, comparisons: list[Comparison], reports: list[Report], parents: list[str], workspace: Workspace
+) -> list[Curves]:
+    """Draws quality against the one number that the grid varies, for every source; nothing where there is no such."""
     setting = curve_setting(recipe)
-    assert setting is not None
-    rows = [(row, places[row.model]) for made, places in reports for row in made.rows if row.model in places]
-    points = [Point(line, at, row.measures) for row, (line, at) in rows]
-    known = {name for point in points for name in point.measures}
-    measures = [recipe.measures.primary, *(m for m in LABELLED if m.startswith("macro") and m in known)]
-    title = f"{recipe.name} on {data_name(source)}"
-    return Curves(title, setting, measures, points, str(report_folder(settings, data_name(title))))
+    if setting is None:
+        return []
+    curves = []
+    for source in dict.fromkeys(comparison.source for comparison in comparisons):
+        at = [i for i, comparison in enumerate(comparisons) if comparison.source == source]
+        points = [point for i in at for point in points_of(reports[i], comparisons[i])]
+        known = {name for point in points for name in point.measures}
+        measures = [recipe.measures.primary, *(m for m in LABELLED if m.startswith("macro") and m in known)]
+        title = f"{recipe.name} on {data_name(source)}"
+        drawn = Curves(title, setting, measures, points, str(workspace.report_folder(data_name(title))))
+        curves.append(draw_curves(drawn, [parents[i] for i in at], workspace.registry))
+    return curves
+
+
+def points_of(made: Report, comparison: Comparison) -> list[Point]:
+    """Turns the rows of a report into points of the curves."""
+    rows = [row for row in made.rows if row.model in comparison.lines]
+    return [Point(*comparison.lines[row.model], row.measures) for row in rows]

@@ -1,22 +1,21 @@
 """The job of every night: read, build features, train, measure, register, promote."""
 
-import hashlib
 from dataclasses import dataclass
 
 from prefect import flow
 
-from flows.stages import build_jobs, register, train_and_evaluate
+from flows.stages import build_jobs, ingest, register, train_and_evaluate
+from flows.tuning import tune_models
 from tagcore.metrics.held_out import parse_measure
-from tasks.cache import stored_key
 from tasks.cluster.sessions import open_clusters
-from tasks.naming import data_name, performance_report, registered_name, registry_of, report_folder
+from tasks.naming import data_name, registered_name
 from tasks.promotion import Decision, promote
 from tasks.recipe import Recipe
 from tasks.registry.client import require_reachable
-from tasks.registry.tracking import EvaluatedModel, comparison_run, log_performance
+from tasks.registry.tracking import comparison_run, log_performance
 from tasks.reporting.examples import Example, suggest
 from tasks.reporting.report import Report, report
-from tasks.settings import load_settings
+from tasks.workspace import open_workspace
 
 
 @dataclass(frozen=True)
@@ -31,31 +30,22 @@ class NightlyResult:
 
 @flow(name="nightly", flow_run_name="nightly {recipe.name}")
 def nightly(recipe: Recipe) -> NightlyResult:
-    """A recipe plus promotion. The challenger is the best model of the night; it must beat the one in service."""
-    parse_measure(recipe.measures.primary)  # said now, not when there is a model in service to compare with
-    settings = load_settings()
-    registry, name = registry_of(settings), registered_name(recipe.name, recipe.data.source)
-    require_reachable(registry)
-    with open_clusters(performance_report(settings)) as work:
-        corpus, jobs = build_jobs(recipe.model_copy(update={"seeds": recipe.seeds[:1]}))
-        found = train_and_evaluate(recipe, jobs)
-    parent = comparison_run(name, comparison_key(found), registry)
-    log_performance(work, [parent], registry)
+    """Follows a recipe with its first seed, and promotes the best model of the night if it beats the one in service."""
     primary = recipe.measures.primary
-    versions = register(recipe, corpus, found, parent)
-    title, folder = f"{recipe.name} on {data_name(recipe.data.source)}", report_folder(settings, name)
-    table = report(title, found, primary, folder, parent, registry)
-    best = next(i for i, m in enumerate(found) if m.label == table.rows[0].model)
-    rule = recipe.promotion
-    # the best of several on these documents is partly the luckiest: each comparison is held to a stricter level
-    level = 1 - (1 - rule.level) / len(found)
-    features, evaluation = found[best].features, found[best].evaluation
-    decision = promote(name, versions[best], evaluation, corpus, features, primary, level, rule.margin, registry)
-    model = f"models:/{name}@champion"
-    return NightlyResult(table, decision, model, suggest(corpus, features, model, registry))
-
-
-def comparison_key(measured: list[EvaluatedModel]) -> str:
-    """The same models on the same data are the same comparison."""
-    keys = sorted(stored_key(m.evaluation, "evaluation") for m in measured)
-    return hashlib.sha256("".join(keys).encode()).hexdigest()
+    parse_measure(primary)  # said now, not when there is a model in service to compare with
+    workspace = open_workspace()
+    registry, name = workspace.registry, registered_name(recipe.name, recipe.data.source)
+    require_reachable(registry)
+    recipe = recipe.model_copy(update={"seeds": recipe.seeds[:1]})
+    with open_clusters(workspace.performance_report) as clusters:
+        corpus = ingest(recipe, workspace)
+        recipe = tune_models(recipe, corpus, workspace)
+        evaluated = train_and_evaluate(recipe, build_jobs(recipe, corpus, workspace), workspace)
+    parent = comparison_run(name, evaluated, registry)
+    log_performance(clusters, [parent], registry)
+    candidates = register(recipe, corpus, evaluated, parent, workspace)
+    title = f"{recipe.name} on {data_name(recipe.data.source)}"
+    table = report(title, evaluated, primary, workspace.report_folder(name), parent, registry)
+    decision = promote(name, candidates, corpus, primary, recipe.promotion, registry)
+    champion = f"models:/{name}@champion"
+    return NightlyResult(table, decision, champion, suggest(corpus, evaluated[0].features, champion, registry))

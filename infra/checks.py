@@ -62,7 +62,7 @@ def _services(home: Path | None) -> list[tuple[str, Callable[[], str]]]:
 
         file = config_file()
         read = f"{file}" if file.is_file() else f"no {file}"
-        return f"{read}; home {settings().state}, prefect {settings().prefect}, registry {settings().tracking_uri}"
+        return f"{read}; home {settings().state}, prefect {settings().prefect}"
 
     def state_folder() -> str:
         from tagcore.store.files import require_writable
@@ -80,11 +80,12 @@ def _services(home: Path | None) -> list[tuple[str, Callable[[], str]]]:
         return f"server at {server.url}" if server else "no server running; `tagflow run` starts one"
 
     def registry() -> str:
-        from tasks.naming import registry_of
         from tasks.registry.client import champions, require_reachable
+        from tasks.workspace import open_workspace
 
-        require_reachable(registry_of(settings()))
-        return f"reachable; in service: {', '.join(champions(registry_of(settings()))) or 'nothing yet'}"
+        address = open_workspace(home=home).registry
+        require_reachable(address)
+        return f"{address} is reachable; in service: {', '.join(champions(address)) or 'nothing yet'}"
 
     def numba() -> str:
         import numpy as np

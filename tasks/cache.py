@@ -44,8 +44,9 @@ class PlannedResult:
         return {"parameters": self.parameters, "inputs": {**self.inputs, "code": code_hash()}}
 
 
-def run_cached(plan: PlannedResult, title: str, make: Callable[[Path, ProgressReporter], None]) -> Any:
-    """Runs `make(folder, progress)` unless its result stands. The state returned hands the folder to the flow."""
+def run_cached(plan: PlannedResult, title: str, make: Callable[[Path, ProgressReporter], None]) -> State[Path]:
+    """Runs `make(folder, progress)` unless its result stands. The state hands the folder to the flow and tells Prefect
+    which of the two it was."""
     step = ProgressReporter(title)
     if plan.folder.exists():  # asked first: what another run makes from here on is not damaged
         if is_complete(plan.folder, plan.key, plan.kind):

@@ -1,10 +1,10 @@
 """From a stored corpus to rows of word weights and tags."""
 
 from pathlib import Path
-from typing import Any
 
 import pyarrow.compute as pc
 from prefect import task
+from prefect.states import State
 
 from tagcore.features.build import make_features
 from tagcore.features.corpus_reader import CorpusReader
@@ -12,34 +12,33 @@ from tagcore.features.split import Split
 from tagcore.store.datasets import Dataset
 from tagcore.text import Vectoriser
 from tasks.cache import PlannedResult, is_transient, run_cached, stored_key
-from tasks.cluster.backend import Cluster, report_traffic
+from tasks.cluster.backend import report_traffic
 from tasks.cluster.sessions import copy_files_to_workers, executor_for
 from tasks.progress import ProgressReporter
+from tasks.recipe import FeatureSettings, SplitSettings
+from tasks.workspace import Workspace
 
 
 @task(name="features", retries=2, retry_delay_seconds=2, retry_condition_fn=is_transient)
 def features(
-    corpus: Path, settings: dict[str, Any], split: dict[str, Any], cluster: Cluster, threads: int, store: Path
-) -> Path:
-    """`settings` are the vectoriser's, `split` the recipe's. Where the rows are made changes no bit of them."""
-    kind = split["kind"]
-    if kind == "auto":
-        kind = "official" if _has_official_split(corpus) else "drawn"
-    numbers = {name: split[name] for name in ("train_documents", "test_documents", "revealed")}
-    chosen = Split(kind, split["test"], split["seed"], split["validation"], **numbers)
-    parameters = {"vectoriser": settings, "split": vars(chosen)}
-    plan = PlannedResult(store, "features", parameters, {"corpus": stored_key(corpus, "corpus")})
+    corpus: Path, settings: FeatureSettings, split: SplitSettings, workspace: Workspace, title: str = "build features"
+) -> State[Path]:
+    """Splits the corpus and weighs its words. Where the rows are made changes no bit of them."""
+    chosen = choose_split(corpus, split)
+    vectoriser = settings.model_dump()
+    parameters = {"vectoriser": vectoriser, "split": vars(chosen)}
+    plan = PlannedResult(workspace.store, "features", parameters, {"corpus": stored_key(corpus, "corpus")})
 
     def make(folder: Path, step: ProgressReporter) -> None:
         data = Dataset.open(corpus, "corpus", verify=False)
-        pieces = CorpusReader(data, chosen)
-        storage = copy_files_to_workers(pieces.place, pieces.files, cluster, data.key)
-        with executor_for(cluster, threads) as executor:
+        reader = CorpusReader(data, chosen)
+        storage = copy_files_to_workers(reader.place, reader.files, workspace.cluster, data.key)
+        with executor_for(workspace.cluster, workspace.threads) as executor:
             step.begin()
             make_features(
                 data,
                 folder,
-                Vectoriser(**settings),
+                Vectoriser(**vectoriser),
                 chosen,
                 executor=executor,
                 storage=storage,
@@ -47,7 +46,23 @@ def features(
                 **plan.manifest,
             )
 
-    return run_cached(plan, "build features", make)
+    return run_cached(plan, title, make)
+
+
+def choose_split(corpus: Path, split: SplitSettings) -> Split:
+    """Settles what `auto` means for this corpus: its own split where every document has a side, else a drawn one."""
+    kind = split.kind
+    if kind == "auto":
+        kind = "official" if _has_official_split(corpus) else "drawn"
+    return Split(
+        kind,
+        split.test,
+        split.seed,
+        split.validation,
+        train_documents=split.train_documents,
+        test_documents=split.test_documents,
+        revealed=split.revealed,
+    )
 
 
 def _has_official_split(corpus: Path) -> bool:

@@ -1,9 +1,9 @@
 """From files, or the planted demo, to a stored corpus."""
 
 from pathlib import Path
-from typing import Any
 
 from prefect import task
+from prefect.states import State
 
 from tagcore.corpus import DocumentSource, append_block, append_names
 from tagcore.readers import open_source
@@ -13,6 +13,8 @@ from tagcore.store.datasets import write_dataset
 from tagcore.synthetic.corpus import demo_corpus
 from tasks.cache import PlannedResult, is_transient, run_cached
 from tasks.progress import ProgressReporter
+from tasks.recipe import DataSettings
+from tasks.workspace import Workspace
 
 ROWS_PER_GROUP = 8192
 REJECTED = "rejected.jsonl"
@@ -20,41 +22,41 @@ REJECTED = "rejected.jsonl"
 
 @task(
     name="ingest",
-    task_run_name="ingest {data[source]}",
+    task_run_name="ingest {data.source}",
     retries=2,
     retry_delay_seconds=2,
     retry_condition_fn=is_transient,
 )
-def ingest(data: dict[str, Any], store: Path) -> Path:
-    """`data` is the recipe's: source, documents (of the demo), options, skip_bad_rows."""
-    demo = data["source"] == "demo"
+def ingest(data: DataSettings, workspace: Workspace) -> State[Path]:
+    """Reads the recipe's source into a corpus; rows that cannot be read end it, or are listed where told to skip."""
+    demo = data.source == "demo"
     if demo:
-        fingerprint = demo_corpus(data["documents"]).fingerprint()
+        fingerprint = demo_corpus(data.documents).fingerprint()
     else:
-        fingerprint = source_fingerprint(Path(data["source"]), **data["options"])
+        fingerprint = source_fingerprint(Path(data.source), **data.options)
     parameters = {
         "rows_per_group": ROWS_PER_GROUP,
-        "options": data["options"],
-        "skip_bad_rows": data["skip_bad_rows"],
+        "options": data.options,
+        "skip_bad_rows": data.skip_bad_rows,
     }
-    plan = PlannedResult(store, "corpus", parameters, {"source": fingerprint})
+    plan = PlannedResult(workspace.store, "corpus", parameters, {"source": fingerprint})
 
     def make(folder: Path, step: ProgressReporter) -> None:
         with write_dataset(folder, "corpus", **plan.manifest) as writer:
             source: DocumentSource
             if demo:
-                source = demo_corpus(data["documents"])
+                source = demo_corpus(data.documents)
             else:
-                rejects = writer.folder / REJECTED if data["skip_bad_rows"] else None
-                source = open_source(Path(data["source"]), skip_bad_rows=rejects, **data["options"])
-            total = data["documents"] if demo else 0
+                rejects = writer.folder / REJECTED if data.skip_bad_rows else None
+                source = open_source(Path(data.source), skip_bad_rows=rejects, **data.options)
+            total = data.documents if demo else 0
             for block in source.blocks(ROWS_PER_GROUP):
                 append_block(writer, block)
                 step(writer.counts["documents"], total, {})
             if not writer.counts.get("documents"):
-                raise ValueError(f"{data['source']}: no documents")
+                raise ValueError(f"{data.source}: no documents")
             append_names(writer, source.tags, source.words)
             if isinstance(source, Source) and source.rejected:
                 step.remark = f"{source.rejected:,} bad rows left out, see {folder / REJECTED}"
 
-    return run_cached(plan, f"read {Path(data['source']).name}", make)
+    return run_cached(plan, f"read {Path(data.source).name}", make)

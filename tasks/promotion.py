@@ -1,4 +1,7 @@
-"""The champion moves only if the challenger is better on the same held-out documents, beyond the paired interval."""
+"""The champion moves only if the challenger is better on the same held-out documents, beyond the paired interval.
+
+How the challenger is chosen, held to a stricter level for having been chosen, compared and promoted is all here.
+"""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,8 +15,18 @@ from tagcore.metrics.held_out import held_out_values
 from tagcore.metrics.intervals import paired_difference
 from tagcore.store.datasets import Dataset
 from tasks.cache import is_transient
+from tasks.evaluate import EvaluatedModel, signed_value
 from tasks.progress import ProgressReporter
+from tasks.recipe import PromotionSettings
 from tasks.registry.client import CHALLENGER, CHAMPION, MODEL_KEY, Registry, RegistryBusy, version_by_alias
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model of this run that may be put into service, with the number of its registered version."""
+
+    evaluated: EvaluatedModel
+    version: str
 
 
 @dataclass(frozen=True)
@@ -21,6 +34,7 @@ class Decision:
     """What was decided about a challenger, and the numbers that decided it."""
 
     name: str
+    model: str  # the challenger's label
     challenger: str
     champion: str | None  # the version in service before
     promoted: bool
@@ -34,22 +48,18 @@ class Decision:
 
     @property
     def in_service(self) -> str:
+        """The version in service after the decision."""
         return self.challenger if self.promoted or self.champion is None else self.champion
 
 
 @task(name="promote", task_run_name="promote {name}", retries=2, retry_delay_seconds=2, retry_condition_fn=is_transient)
 def promote(
-    name: str,
-    version: str,
-    evaluation: Path,
-    corpus: Path,
-    features: Path,
-    measure: str,
-    level: float,
-    margin: float,
-    registry: Registry,
+    name: str, candidates: list[Candidate], corpus: Path, measure: str, rule: PromotionSettings, registry: Registry
 ) -> Decision:
-    """Compares, moves the aliases, and records the decision with its numbers as tags of the version."""
+    """Compares the best candidate with the champion, moves the aliases, and records the decision with its numbers as
+    tags of the version."""
+    challenger = choose_challenger(candidates, measure)
+    version, label = challenger.version, challenger.evaluated.label
     step = ProgressReporter(f"compare {name} version {version} with the model in service")
     step.tell("start")
     with registry.open() as client:
@@ -58,17 +68,18 @@ def promote(
         before = None if champion is None else str(champion.version)
         if before == version:
             step.tell("stands")
-            return Decision(name, version, before, False, "it is the model in service already", measure)
+            return Decision(name, label, version, before, False, "it is the model in service already", measure)
         if champion is None:
-            decision = Decision(name, version, None, True, "no model was in service", measure)
+            decision = Decision(name, label, version, None, True, "no model was in service", measure)
         elif champion.tags.get(MODEL_KEY) == client.get_model_version(name, version).tags.get(MODEL_KEY):
-            decision = Decision(name, version, before, False, "it is the same model", measure)
+            decision = Decision(name, label, version, before, False, "it is the same model", measure)
         else:
-            ours = Evaluation.load(evaluation).per_document[measure].to_numpy()
+            ours = Evaluation.load(challenger.evaluated.evaluation).per_document[measure].to_numpy()
             tagger = load_model(registry.fetch(f"models:/{name}/{before}"))
-            data = (Dataset.open(corpus, "corpus", verify=False), Dataset.open(features, "features", verify=False))
-            theirs = held_out_values(tagger, *data, measure)
-            decision = decide(name, version, before, ours, theirs, measure, level, margin)
+            features = Dataset.open(challenger.evaluated.features, "features", verify=False)
+            theirs = held_out_values(tagger, Dataset.open(corpus, "corpus", verify=False), features, measure)
+            level = corrected_level(rule.level, len(candidates))
+            decision = decide(name, label, version, before, ours, theirs, measure, level, rule.margin)
         now = version_by_alias(client, name, CHAMPION)
         if before != (None if now is None else str(now.version)):
             raise RegistryBusy(f"{name}: another run has moved {CHAMPION} meanwhile")  # to be compared with that one
@@ -80,8 +91,20 @@ def promote(
     return decision
 
 
+def choose_challenger(candidates: list[Candidate], measure: str) -> Candidate:
+    """Picks the candidate with the best value of the measure; of equals the first."""
+    return max(candidates, key=lambda candidate: signed_value(candidate.evaluated.evaluation, measure))
+
+
+def corrected_level(level: float, candidates: int) -> float:
+    """Raises the level of the interval for having chosen: the best of several on these documents is partly the
+    luckiest, so each comparison is held to its share of the error (Bonferroni)."""
+    return 1 - (1 - level) / candidates
+
+
 def decide(
     name: str,
+    label: str,
     challenger: str,
     champion: str | None,
     ours: np.ndarray,
@@ -90,15 +113,10 @@ def decide(
     level: float,
     margin: float,
 ) -> Decision:
-    """The rule itself: the whole interval of the gain must lie above the margin."""
+    """Applies the rule itself: the whole interval of the gain must lie above the margin."""
     test = paired_difference(ours, theirs, level=level)
     better = test.low > margin
     gain = f"{measure} {test.difference:+.4f} ({test.low:+.4f} to {test.high:+.4f}) on {test.n:,} documents"
-    reason = (
-        f"better beyond the {level:.1%} interval: {gain}"
-        if better
-        else f"not better beyond the {level:.1%} interval: {gain}"
-    )
-    return Decision(
-        name, challenger, champion, better, reason, measure, test.difference, test.low, test.high, test.p_value, test.n
-    )
+    reason = f"{'better' if better else 'not better'} beyond the {level:.1%} interval: {gain}"
+    numbers = test.difference, test.low, test.high, test.p_value, test.n
+    return Decision(name, label, challenger, champion, better, reason, measure, *numbers)

@@ -89,11 +89,16 @@ class FeatureSettings(RecipePart):
         return FeatureSettings.model_validate(self.model_dump() | changes)
 
 
-class ModelSettings(RecipePart):
-    """One model of the house by class name, its parameters, and a grid of further ones."""
+class ModelChoice(RecipePart):
+    """One model of the house by class name, and its parameters."""
 
     model: str
     params: dict[str, Any] = Field(default_factory=dict)
+
+
+class ModelSettings(ModelChoice):
+    """A model of the recipe: a choice, a grid of further parameters, features of its own, and how it labels."""
+
     grid: dict[str, list[Any]] = Field(default_factory=dict)
     features: dict[str, Any] = Field(default_factory=dict, description="on top of the recipe's, for this model alone")
     calibrate: Literal["isotonic", "platt"] | None = None
@@ -115,11 +120,13 @@ class ModelSettings(RecipePart):
         return self.model + "".join(f" {name}={value}" for name, value in chosen)
 
     @property
-    def threshold_source(self) -> tuple[str, dict[str, Any]] | None:
-        """Class and parameters of the model whose cross-validated thresholds this one labels by."""
+    def threshold_model(self) -> ModelChoice | None:
+        """The model whose cross-validated thresholds this one labels by."""
         if self.thresholds is None:
             return None
-        return (self.model, self.params) if self.thresholds == CROSS_VALIDATED else (self.thresholds, {})
+        if self.thresholds == CROSS_VALIDATED:
+            return ModelChoice(model=self.model, params=self.params)
+        return ModelChoice(model=self.thresholds)
 
     def expand(self) -> Iterator["ModelSettings"]:
         """Gives one model for every point of the grid."""

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 CLUSTER = r"^(none|local:[1-9]\d*|(tcp|tls)://\S+|kubernetes:[a-z0-9.-]+)$"
@@ -20,7 +20,7 @@ class Settings(BaseSettings):
     home: Path = Path(".tagflow")  # all state: data sets, models, registry, Prefect's database
     # a small server kept between runs, Prefect's own for each run, or an API's address
     prefect: str = Field("server", pattern=r"^(server|ephemeral|https?://\S+)$")
-    mlflow: str | None = None  # tracking and registry address; none is sqlite in the state folder
+    mlflow: SecretStr | None = None  # tracking and registry address; none is sqlite in the state folder
     threads: int = Field(os.cpu_count() or 1, ge=1)
     # where training runs: this process, worker processes beside it, a Dask scheduler, a DaskCluster of Kubernetes
     cluster: str = Field("none", pattern=CLUSTER)
@@ -50,8 +50,8 @@ class Settings(BaseSettings):
         return self.state / "data"
 
     @property
-    def tracking_uri(self) -> str:
-        return self.mlflow or f"sqlite:///{self.state / 'mlflow.db'}"
+    def tracking_uri(self) -> SecretStr:
+        return self.mlflow or SecretStr(f"sqlite:///{self.state / 'mlflow.db'}")
 
     @property
     def cluster_root(self) -> str:

@@ -3,13 +3,13 @@
 from pathlib import Path
 
 from flows.recipes import load_recipe
-from tasks.cluster.backend import Cluster
 from tasks.features import features
 from tasks.ingest import ingest
+from tasks.recipe import DataSettings, FeatureSettings
+from tasks.workspace import Workspace
 
 
-def demo_features(store: Path, documents: int) -> Path:
-    data = {"source": "demo", "documents": documents, "options": {}, "skip_bad_rows": False}
-    corpus = ingest.fn(data, store).result()
-    split = load_recipe("demo").split.model_dump()
-    return features.fn(corpus, {"min_df": 2}, split, Cluster(), 1, store).result()
+def demo_features(workspace: Workspace, documents: int) -> Path:
+    """Makes a corpus of so many documents, and its rows with the demo's split."""
+    corpus = ingest.fn(DataSettings(source="demo", documents=documents), workspace).result()
+    return features.fn(corpus, FeatureSettings(min_df=2), load_recipe("demo").split, workspace).result()

@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -43,17 +44,37 @@ class Console:
             print(line, file=sys.stderr, flush=True)
 
     @contextmanager
-    def watching(self) -> Iterator[None]:
-        """Shows the steps of flows that run in this process."""
+    def session(self, home: Path | None, cluster: str | None = None) -> Iterator[None]:
+        """Makes this process ready to run flows, which are imported inside, and shows their steps."""
+        from infra.session import prepare
+
+        prepare(home, self.say, cluster)
         from tasks.progress import listen
 
         with self._bar_display(), listen(self._on_step):
             yield
 
-    def seconds(self) -> float:
-        return time.time() - self._started
+    def account(self) -> dict[str, float]:
+        """Says where the time went: the steps' own work, and all that Prefect, MLflow and start-up added."""
+        total = time.time() - self._started
+        training = sum(seconds for title, seconds in self.worked.items() if title.startswith("train "))
+        return {
+            "total_seconds": total,
+            "work_seconds": sum(self.worked.values()),
+            "train_seconds": training,
+            "overhead_seconds": total - self._working(),
+        }
 
-    def working(self) -> float:
+    def show_account(self) -> None:
+        """Prints the account as the last line."""
+        account = self.account()
+        self.say(
+            f"\n{account['total_seconds']:.1f} s in all: {account['work_seconds']:.1f} s of work, "
+            f"{account['train_seconds']:.1f} s of it training; {account['overhead_seconds']:.1f} s of Prefect, MLflow, "
+            f"compiling and start-up; {self.stood} steps stood already"
+        )
+
+    def _working(self) -> float:
         """Seconds in which at least one step was at work."""
         total = until = 0.0
         for begun, ended in sorted(self._spans):

@@ -1,28 +1,22 @@
 """`tagflow doctor`: what is installed, configured and reachable."""
 
 import sys
-from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from infra.cli.console import Console
+from infra.cli.options import HomeOption, JsonOption
 
 
-def doctor(
-    home: Annotated[Path | None, typer.Option(help="The state folder (default .tagflow, or TAGFLOW_HOME).")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
-) -> None:
+def doctor(home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Check this machine and this configuration. Exit code 1 if something would keep `tagflow run` from working."""
     from infra.checks import all_checks
 
     console = Console(as_json)
-    found = all_checks(home)
+    checks = all_checks(home)
     if as_json:
-        console.result({"checks": [vars(c) for c in found]})
+        console.result({"checks": [vars(c) for c in checks]})
     else:
         marks = {"ok": "✓", "bad": "✗"}
-        for check in found:
+        for check in checks:
             print(f"{marks[check.state]} {check.name}: {check.found}")
-    if any(c.state == "bad" for c in found):
+    if any(c.state == "bad" for c in checks):
         sys.exit(1)

@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from infra.cli import doctor, run, stack, tag
+from infra.cli import doctor, experiment, ingest, run, stack, tag
 from infra.stack.prefect import PrefectServerError
 
 INTERRUPTED = 130  # what typer makes of Ctrl-C
@@ -23,9 +23,9 @@ app = typer.Typer(
     """,
 )
 app.command()(run.run)
-app.command()(run.train)
-app.command()(run.experiment)
-app.command()(run.ingest)
+app.command()(experiment.train)
+app.command()(experiment.experiment)
+app.command()(ingest.ingest)
 app.command()(tag.tag)
 app.command()(doctor.doctor)
 app.command()(stack.up)

@@ -1,13 +1,7 @@
 """`tagflow up`, `down`, `status`: the local processes that stay between runs."""
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
-
 from infra.cli.console import Console
-
-HomeOption = Annotated[Path | None, typer.Option(help="The state folder (default .tagflow, or TAGFLOW_HOME).")]
+from infra.cli.options import HomeOption
 
 
 def up(home: HomeOption = None) -> None:

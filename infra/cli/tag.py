@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from infra.cli.console import Console
+from infra.cli.options import HomeOption
 
 if TYPE_CHECKING:
     from tagcore.tagger import Tagger
@@ -35,7 +36,7 @@ def tag(
         bool, typer.Option("--explain", help="For each tag, the words that pushed it up or down, and how surely.")
     ] = False,
     words: Annotated[int, typer.Option("--words", help="How many words --explain shows.", min=1)] = 8,
-    home: Annotated[Path | None, typer.Option(help="The state folder (default .tagflow, or TAGFLOW_HOME).")] = None,
+    home: HomeOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a text.")] = False,
 ) -> None:
     """Suggest tags, with the probability that each is right. Without a text, reads standard input.
@@ -74,19 +75,18 @@ def load_tagger(model: str | None, home: Path | None) -> "Tagger":
 
     if model is not None and not model.startswith("models:/"):
         return load_model(model)
-    from tasks.naming import registry_of
     from tasks.registry.client import champions
-    from tasks.settings import load_settings
+    from tasks.workspace import open_workspace
 
-    registry = registry_of(load_settings(home=home))
+    registry = open_workspace(home=home).registry
     if model is None:
-        found = champions(registry)
-        if len(found) != 1:
-            which = ", ".join(f"models:/{name}@champion" for name in found)
+        names = champions(registry)
+        if len(names) != 1:
+            which = ", ".join(f"models:/{name}@champion" for name in names)
             raise ValueError(
-                f"say which model with --model: {which}" if found else "no model is in service yet: `tagflow run`"
+                f"say which model with --model: {which}" if names else "no model is in service yet: `tagflow run`"
             )
-        model = f"models:/{found[0]}@champion"
+        model = f"models:/{names[0]}@champion"
     return load_model(registry.fetch(model))
 
 

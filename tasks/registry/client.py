@@ -18,6 +18,8 @@ from mlflow.exceptions import MlflowException
 from mlflow.models import ModelSignature
 from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
 from mlflow.types.schema import Array
+from pydantic import SecretStr
+from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
 import tagcore
@@ -47,8 +49,17 @@ class RegistryBusy(RegistryError, OSError):
 class Registry:
     """A tracking and registry address, and the folder that holds artifacts where the address is a database."""
 
-    uri: str
+    address: SecretStr  # of a database it may hold a password, and Prefect records what flows are given
     artifacts: Path | None = None
+
+    @property
+    def uri(self) -> str:
+        """The address in plain text."""
+        return self.address.get_secret_value()
+
+    def __str__(self) -> str:
+        """The address as a person may read it, without a password."""
+        return make_url(self.uri).render_as_string(hide_password=True)
 
     @contextmanager
     def open(self) -> Iterator[mlflow.MlflowClient]:
@@ -63,7 +74,7 @@ class Registry:
         except (MlflowException, SQLAlchemyError) as error:
             busy = isinstance(error, MlflowException) and error.error_code == "TEMPORARILY_UNAVAILABLE"
             what = str(error).partition("\n")[0]  # the statement that failed follows
-            raise (RegistryBusy if busy else RegistryError)(f"registry {self.uri}: {what}") from error
+            raise (RegistryBusy if busy else RegistryError)(f"registry {self}: {what}") from error
 
     def experiment(self, client: mlflow.MlflowClient, name: str) -> str:
         found = client.get_experiment_by_name(name)
@@ -86,7 +97,7 @@ def require_reachable(registry: Registry) -> None:
         try:
             httpx.get(registry.uri.rstrip("/") + "/health", timeout=5).raise_for_status()
         except httpx.HTTPError as error:
-            raise RegistryError(f"registry {registry.uri}: cannot be reached ({error})") from error
+            raise RegistryError(f"registry {registry}: cannot be reached ({error})") from error
     else:
         with registry.open() as client:
             client.search_experiments(max_results=1)

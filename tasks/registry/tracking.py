@@ -1,8 +1,8 @@
 """One MLflow run for every measured model, and one registered version for every model that may serve."""
 
+import hashlib
 import json
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from tagcore.models.topics import Topic
 from tagcore.store.datasets import read_manifest
 from tasks.cache import is_transient, read_record, stored_key
 from tasks.cluster.sessions import OpenClusters
+from tasks.evaluate import EvaluatedModel
 from tasks.progress import ProgressReporter
 from tasks.registry.client import EVALUATION_KEY, MODEL_KEY, Registry, add_version, find_version, log_tagger, plain
 from tasks.registry.model_card import model_card
@@ -25,105 +26,96 @@ from tasks.thresholds import threshold_seconds
 COMPARISON_KEY = "tagflow.comparison"
 
 
-@dataclass(frozen=True)
-class EvaluatedModel:
-    """A trained and evaluated model, by path."""
-
-    label: str
-    model: Path
-    evaluation: Path
-    features: Path
-    seed: int = 0
-
-
 @task(name="comparison", retries=2, retry_delay_seconds=2, retry_condition_fn=is_transient)
-def comparison_run(name: str, key: str, registry: Registry) -> str:
-    """The MLflow run under which the runs of one comparison stand; found again by its key."""
+def comparison_run(name: str, evaluated: list[EvaluatedModel], registry: Registry) -> str:
+    """Finds or makes the MLflow run under which the runs of one comparison stand: the same models on the same data are
+    the same comparison."""
+    keys = sorted(stored_key(model.evaluation, "evaluation") for model in evaluated)
+    key = hashlib.sha256("".join(keys).encode()).hexdigest()
     with registry.open() as client:
         experiment = registry.experiment(client, name)
-        found = client.search_runs([experiment], f"tags.`{COMPARISON_KEY}` = '{key}'", max_results=1)
-        if found:
-            return found[0].info.run_id
+        if standing := client.search_runs([experiment], f"tags.`{COMPARISON_KEY}` = '{key}'", max_results=1):
+            return standing[0].info.run_id
         run = client.create_run(experiment, tags={COMPARISON_KEY: key}, run_name=f"comparison {key[:8]}")
         client.set_terminated(run.info.run_id)
         return run.info.run_id
 
 
-def log_performance(work: OpenClusters, parents: list[str], registry: Registry) -> None:
-    """What a run did on clusters, if it did, onto the runs of its comparisons: dashboards and Dask's report."""
-    if not work.dashboards:
+def log_performance(clusters: OpenClusters, parents: list[str], registry: Registry) -> None:
+    """Puts what a run did on clusters, if it did, onto the runs of its comparisons: dashboards and Dask's report."""
+    if not clusters.dashboards:
         return
     with registry.open() as client:
         for parent in parents:
-            client.set_tag(parent, "dask.dashboard", ", ".join(work.dashboards))
-            if work.report.exists():
-                client.log_artifact(parent, str(work.report))
-    work.report.unlink(missing_ok=True)
+            client.set_tag(parent, "dask.dashboard", ", ".join(clusters.dashboards))
+            if clusters.report.exists():
+                client.log_artifact(parent, str(clusters.report))
+    clusters.report.unlink(missing_ok=True)
 
 
 @task(
     name="track",
-    task_run_name="track {measured.label}",
+    task_run_name="track {evaluated.label}",
     retries=2,
     retry_delay_seconds=2,
     retry_condition_fn=is_transient,
 )
-def track(measured: EvaluatedModel, name: str, parent: str, registry: Registry) -> str:
-    """Parameters, measures, tables and plots on a run of their own; the run that stands where there is one."""
-    key = stored_key(measured.evaluation, "evaluation")
-    step = ProgressReporter(f"track {measured.label}")
+def track(evaluated: EvaluatedModel, name: str, parent: str, registry: Registry) -> str:
+    """Puts parameters, measures, tables and plots on a run of their own, unless such a run stands; gives its id."""
+    key = stored_key(evaluated.evaluation, "evaluation")
+    step = ProgressReporter(f"track {evaluated.label}")
     with registry.open() as client:
         experiment = registry.experiment(client, name)
         whole = f"tags.`{EVALUATION_KEY}` = '{key}' and attributes.status = 'FINISHED'"
-        if found := client.search_runs([experiment], whole, max_results=1):
+        if standing := client.search_runs([experiment], whole, max_results=1):
             step.tell("stands")
-            return found[0].info.run_id
+            return standing[0].info.run_id
         step.tell("start")
-        evaluation = Evaluation.load(measured.evaluation)
-        made = model_facts(measured)
+        evaluation = Evaluation.load(evaluated.evaluation)
+        made = model_facts(evaluated)
         tags = {"mlflow.parentRunId": parent, EVALUATION_KEY: key, MODEL_KEY: made["model"]}
-        with mlflow.start_run(experiment_id=experiment, run_name=measured.label, tags=tags) as run:
+        with mlflow.start_run(experiment_id=experiment, run_name=evaluated.label, tags=tags) as run:
             _log_numbers(client, run.info.run_id, made, evaluation)
-            topics = topics_of(measured.model)
-            _log_files(measured.evaluation, evaluation, topics)
-            mlflow.log_text(model_card(measured.label, name, made, evaluation, topics), "model_card.md")
+            topics = topics_of(evaluated.model)
+            _log_files(evaluated.evaluation, evaluation, topics)
+            mlflow.log_text(model_card(evaluated.label, name, made, evaluation, topics), "model_card.md")
     step.tell("made")
     return run.info.run_id
 
 
 @task(
     name="register",
-    task_run_name="register {measured.label}",
+    task_run_name="register {evaluated.label}",
     retries=2,
     retry_delay_seconds=2,
     retry_condition_fn=is_transient,
 )
-def register(measured: EvaluatedModel, run: str, corpus: Path, name: str, registry: Registry) -> str:
-    """The number of the registered version; the one that stands where this very evaluation has one."""
-    key = stored_key(measured.evaluation, "evaluation")
-    step = ProgressReporter(f"register {measured.label}")
+def register(evaluated: EvaluatedModel, run: str, corpus: Path, name: str, registry: Registry) -> str:
+    """Registers a version and gives its number; that of the version that stands where this very evaluation has one."""
+    key = stored_key(evaluated.evaluation, "evaluation")
+    step = ProgressReporter(f"register {evaluated.label}")
     with registry.open() as client:
         if standing := find_version(client, name, key):
             step.tell("stands")
             return str(standing.version)
         step.tell("start")
-        made = model_facts(measured)
-        evaluation, topics = Evaluation.load(measured.evaluation), topics_of(measured.model)
-        card = model_card(measured.label, name, made, evaluation, topics)
-        (example, _), *_ = sample_texts(corpus, measured.features, 1)
+        made = model_facts(evaluated)
+        evaluation, topics = Evaluation.load(evaluated.evaluation), topics_of(evaluated.model)
+        card = model_card(evaluated.label, name, made, evaluation, topics)
+        (example, _), *_ = sample_texts(corpus, evaluated.features, 1)
         with mlflow.start_run(run_id=run):
-            model = log_tagger(measured.model, example, {"data": name, "label": measured.label})
-        tags = {EVALUATION_KEY: key, MODEL_KEY: made["model"], "label": measured.label}
+            model = log_tagger(evaluated.model, example, {"data": name, "label": evaluated.label})
+        tags = {EVALUATION_KEY: key, MODEL_KEY: made["model"], "label": evaluated.label}
         version = add_version(client, name, model, tags, card)
     step.tell("made")
     return version
 
 
-def model_facts(measured: EvaluatedModel) -> dict[str, Any]:
-    """What is known of a model besides its quality."""
-    manifest = read_manifest(measured.model, "model")
+def model_facts(evaluated: EvaluatedModel) -> dict[str, Any]:
+    """Collects what is known of a model besides its quality."""
+    manifest = read_manifest(evaluated.model, "model")
     parameters = manifest["parameters"]
-    head = json.loads((measured.model / "model" / "model.json").read_text(encoding="utf-8"))
+    head = json.loads((evaluated.model / "model" / "model.json").read_text(encoding="utf-8"))
     return {
         "class": parameters["model"],
         "params": parameters["params"],
@@ -131,10 +123,10 @@ def model_facts(measured: EvaluatedModel) -> dict[str, Any]:
         "calibration": f"{parameters['calibrate']} calibration" if parameters["calibrate"] else "uncalibrated",
         "model": manifest["key"],
         "features": manifest["inputs"]["features"],
-        "train_documents": read_manifest(measured.features, "features")["counts"]["train"],
+        "train_documents": read_manifest(evaluated.features, "features")["counts"]["train"],
         "words": head["facts"]["n_features_in_"],
-        "seconds": read_record(measured.model).get("seconds", float("nan")),
-        "threshold_seconds": threshold_seconds(measured.model),
+        "seconds": read_record(evaluated.model).get("seconds", float("nan")),
+        "threshold_seconds": threshold_seconds(evaluated.model),
     }
 
 

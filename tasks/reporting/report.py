@@ -11,11 +11,11 @@ from tagcore.metrics.rule_quality import RULES
 from tagcore.store.datasets import content_key
 from tagcore.store.files import write_text
 from tasks.cache import stored_key
+from tasks.evaluate import EvaluatedModel
 from tasks.naming import data_name
 from tasks.progress import ProgressReporter
 from tasks.registry.client import Registry
 from tasks.registry.model_card import measure_text
-from tasks.registry.tracking import EvaluatedModel
 from tasks.reporting.summary import ModelSummary, summarise_models
 from tasks.reporting.topics import topics_markdown, topics_of
 

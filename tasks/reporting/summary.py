@@ -9,7 +9,7 @@ import numpy as np
 from tagcore.metrics.evaluation import Evaluation
 from tagcore.metrics.intervals import Measure, bootstrap_intervals, paired_difference, t_interval
 from tasks.cache import read_record
-from tasks.registry.tracking import EvaluatedModel
+from tasks.evaluate import EvaluatedModel
 from tasks.thresholds import threshold_seconds
 
 

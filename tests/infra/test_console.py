@@ -14,7 +14,7 @@ def test_time_in_which_steps_work_side_by_side_counts_once(monkeypatch, capsys):
     for ended, seconds in ((10.0, 4.0), (12.0, 5.0), (12.0, 1.0), (30.0, 3.0)):  # 6-10, 7-12, 11-12, 27-30
         clock[0] = ended
         console._on_step(ProgressReporter("train", known={"seconds": seconds}), "made")
-    assert console.working() == pytest.approx(9.0)
+    assert console._working() == pytest.approx(9.0)
     assert console.worked == {"train": pytest.approx(13.0)}
     assert capsys.readouterr().err.count("✓ train") == 4
 

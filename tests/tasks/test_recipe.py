@@ -9,7 +9,7 @@ from tagcore.fitting import make_model
 from tagcore.metrics import rule_quality
 from tasks import recipe
 from tasks.naming import data_name, registered_name
-from tasks.recipe import RecipeError
+from tasks.recipe import ModelChoice, RecipeError
 
 
 @pytest.mark.parametrize("name", preset_names())
@@ -21,7 +21,7 @@ def test_every_preset_loads_and_names_itself(name):
     for model in loaded.all_models():
         make_model(model.model, model.params, seed=0)
         if (of := model.threshold_model) is not None:
-            make_model(of["model"], of["params"], seed=0)
+            make_model(of.model, of.params, seed=0)
 
 
 def test_models_and_settings_expand_to_a_grid(tmp_path):
@@ -56,8 +56,8 @@ def test_models_differ_by_their_thresholds():
     assert plain.label == "PassiveAggressive C=0.3"
     assert own.label == "PassiveAggressive C=0.3 thresholds=cross-validated"
     assert plain.threshold_model is None
-    assert own.threshold_model == {"model": "PassiveAggressive", "params": {"C": 0.3}}
-    assert others.threshold_model == {"model": "OneVsRestLinear", "params": {}}
+    assert own.threshold_model == ModelChoice(model="PassiveAggressive", params={"C": 0.3})
+    assert others.threshold_model == ModelChoice(model="OneVsRestLinear")
 
 
 def test_recipes_know_the_rules_that_evaluations_know():

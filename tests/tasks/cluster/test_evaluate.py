@@ -16,31 +16,32 @@ from tasks.cache import RECORD
 from tasks.cluster.backend import Cluster, open_cluster
 from tasks.cluster.sessions import open_clusters
 from tasks.evaluate import evaluate
+from tasks.recipe import MeasureSettings, ModelSettings
 from tasks.thresholds import thresholds
 from tasks.train import train
 from tests.demo import demo_features
 from tests.problems import noisy
 from tests.tasks.cluster.processes import DaskProcesses
+from tests.workspaces import workspace_at
 
 MODELS = {
-    "KNN": {"model": "KNN", "params": {"n_neighbors": 7}, "calibrate": None},
-    "BOMC": {"model": "BOMC", "params": {"threshold_grid": "quantile"}, "calibrate": None},
-    "OneVsRestLinear": {"model": "OneVsRestLinear", "params": {}, "calibrate": "isotonic"},
+    "KNN": ModelSettings(model="KNN", params={"n_neighbors": 7}),
+    "BOMC": ModelSettings(model="BOMC", params={"threshold_grid": "quantile"}),
+    "OneVsRestLinear": ModelSettings(model="OneVsRestLinear", calibrate="isotonic"),
 }
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """(store, features) of the demo."""
-    store = tmp_path_factory.mktemp("store")
-    return store, demo_features(store, documents=900)
+    """(workspace, features) of the demo."""
+    workspace = workspace_at(tmp_path_factory.mktemp("home"))
+    return workspace, demo_features(workspace, documents=900)
 
 
 def trained(made, name):
-    store, rows = made
-    model, here = {**MODELS[name], "label": name}, Cluster(root=store / "cluster")
-    limits = thresholds.fn(rows, model, 0, here, 1, store).result() if name == "BOMC" else None
-    return train.fn(rows, model, 0, here, 1, store, limits).result()
+    workspace, rows = made
+    limits = thresholds.fn(rows, MODELS[name], 0, workspace).result() if name == "BOMC" else None
+    return train.fn(rows, MODELS[name], 0, workspace, limits).result()
 
 
 def files_of(folder):
@@ -58,12 +59,12 @@ def local(tmp_path_factory):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_the_same_files_in_process_and_on_local_workers(name, made, local):
-    store, rows = made
-    model = trained(made, name)
-    measures = {"ks": [1, 5], "labelling": list(RULES)}
+    workspace, rows = made
+    model, home = trained(made, name), workspace.settings.home
+    measures = MeasureSettings(ks=[1, 5], primary="P@5", labelling=list(RULES))
     found = []
-    for cluster, threads in ((Cluster(), 1), (Cluster(), 3), (local, 1)):
-        folder = evaluate.fn(model, rows, measures, name, cluster, threads, store).result()
+    for where in (workspace, workspace_at(home, threads=3), workspace_at(home, local)):
+        folder = evaluate.fn(model, rows, measures, name, where).result()
         found.append((folder, files_of(folder)))
         shutil.rmtree(folder)  # its key says nothing of where it was made: it would stand already
     assert found[0] == found[1] == found[2]

@@ -13,11 +13,12 @@ from tasks.cluster.backend import Cluster, open_cluster
 from tasks.cluster.sessions import open_clusters
 from tasks.cluster.storage import storage_at
 from tasks.features import features
+from tasks.recipe import FeatureSettings, SplitSettings
 from tests.tagcore.features.test_build import contents, counted_corpus, text_corpus
 from tests.tagcore.features.test_corpus_reader import damage
+from tests.workspaces import workspace_at
 
-SPLIT = {"kind": "auto", "test": 0.3, "seed": 1, "validation": 0.0, "revealed": 0.9}
-SPLIT |= dict.fromkeys(["train_documents", "test_documents"])
+SPLIT = SplitSettings(test=0.3, seed=1, revealed=0.9)
 
 
 @pytest.fixture(scope="module")
@@ -29,9 +30,10 @@ def corpora(tmp_path_factory) -> dict[str, Path]:
     return {"texts": folder / "texts", "counts": folder / "counts"}
 
 
-def made_on(cluster: Cluster, corpus: Path, store: Path, threads: int = 1) -> dict[str, bytes]:
-    """The files that the task makes in a store of its own."""
-    folder = features.fn(corpus, {"max_features": 200}, SPLIT, cluster, threads, store).result()
+def made_on(cluster: Cluster | None, corpus: Path, home: Path, threads: int = 1) -> dict[str, bytes]:
+    """The files that the task makes in a state folder of its own."""
+    workspace = workspace_at(home, cluster, threads)
+    folder = features.fn(corpus, FeatureSettings(max_features=200), SPLIT, workspace).result()
     found = {name: content for name, content in contents(folder).items() if name != RECORD}
     return found | {"folder": folder.name.encode()}
 
@@ -40,15 +42,15 @@ def test_local_workers_give_the_files_of_one_process(corpora, tmp_path):
     local = Cluster("local:2", tmp_path / "root")
     with open_clusters(tmp_path / "report.html"):
         for name, corpus in corpora.items():
-            alone = made_on(Cluster(), corpus, tmp_path / f"alone-{name}")
-            assert made_on(Cluster(), corpus, tmp_path / f"threads-{name}", threads=3) == alone
+            alone = made_on(None, corpus, tmp_path / f"alone-{name}")
+            assert made_on(None, corpus, tmp_path / f"threads-{name}", threads=3) == alone
             assert made_on(local, corpus, tmp_path / f"local-{name}") == alone
 
 
 def test_workers_read_a_copy_of_the_corpus_at_a_bucket(s3_workers, corpora, tmp_path):
     cluster = Cluster(s3_workers.address, "s3://runs/features")
     for name, corpus in corpora.items():
-        alone = made_on(Cluster(), corpus, tmp_path / f"alone-{name}")
+        alone = made_on(None, corpus, tmp_path / f"alone-{name}")
         assert made_on(cluster, corpus, tmp_path / f"bucket-{name}") == alone
         key = Dataset.open(corpus, "corpus").key
         copies = storage_at("s3://runs/features").inside("data").inside(key)

@@ -4,8 +4,11 @@ import multiprocessing
 
 import pytest
 from mlflow.exceptions import MlflowException
+from pydantic import SecretStr
 
 from tasks import promotion
+from tasks.evaluate import EvaluatedModel
+from tasks.recipe import PromotionSettings
 from tasks.registry.client import (
     CHAMPION,
     Registry,
@@ -18,7 +21,7 @@ from tasks.registry.client import (
 
 
 def registry_at(folder):
-    return Registry(f"sqlite:///{folder / 'mlflow.db'}", folder / "artifacts")
+    return Registry(SecretStr(f"sqlite:///{folder / 'mlflow.db'}"), folder / "artifacts")
 
 
 def first_use(folder, barrier):
@@ -80,9 +83,11 @@ def test_a_champion_that_another_run_moved_meanwhile_stays(tmp_path, monkeypatch
         for _ in range(2):
             client.create_model_version("m", str(tmp_path))
         client.set_registered_model_alias("m", CHAMPION, "1")
+    monkeypatch.setattr(promotion, "signed_value", lambda *_: 0.5)
+    candidate = promotion.Candidate(EvaluatedModel("KNN", tmp_path, tmp_path, tmp_path), "2")
     answers = iter([lambda *args: None])  # the first look is from before the other run
-    monkeypatch.setattr(promotion, "by_alias", lambda *args: next(answers, version_by_alias)(*args))
+    monkeypatch.setattr(promotion, "version_by_alias", lambda *args: next(answers, version_by_alias)(*args))
     with pytest.raises(RegistryBusy, match="another run has moved champion"):
-        promotion.promote.fn("m", "2", tmp_path, tmp_path, tmp_path, "P@1", 0.95, 0.0, registry)
+        promotion.promote.fn("m", [candidate], tmp_path, "P@1", PromotionSettings(), registry)
     with registry.open() as client:
         assert version_by_alias(client, "m", CHAMPION).version == 1

@@ -1,0 +1,48 @@
+"""The search of every model's grid on validation documents: only the best point is measured on the test."""
+
+from pathlib import Path
+
+from flows.stages import build_jobs, train_and_evaluate
+from tasks.evaluate import signed_value
+from tasks.recipe import ModelSettings, Recipe
+from tasks.workspace import Workspace
+
+
+def tune_models(recipe: Recipe, corpus: Path, workspace: Workspace) -> Recipe:
+    """Chooses the best point of each grid with the first seed; a recipe without tuning stays as it is."""
+    if recipe.tuning is None:
+        return recipe
+    measure = recipe.tuning.measure or recipe.measures.primary
+    grids = [_searched(model, recipe) for model in recipe.models if len(list(model.expand())) > 1]
+    values: dict[str, float] = {}
+    if grids:
+        search = _search_recipe(recipe, grids)
+        evaluated = train_and_evaluate(search, build_jobs(search, corpus, workspace), workspace)
+        values = {model.label: signed_value(model.evaluation, measure) for model in evaluated}
+    best = [
+        max(model.expand(), key=lambda point: values.get(_searched(point, recipe).label, 0.0))
+        for model in recipe.models
+    ]
+    return recipe.model_copy(update={"models": best, "tuning": None})
+
+
+def _search_recipe(recipe: Recipe, grids: list[ModelSettings]) -> Recipe:
+    """The recipe of the search itself: these grids, on validation documents, by the measure that decides alone."""
+    assert recipe.tuning is not None
+    rule = recipe.tuning.rule
+    return recipe.model_copy(
+        update={
+            "split": recipe.split.model_copy(update={"validation": recipe.tuning.validation}),
+            "models": grids,
+            "measures": recipe.measures.model_copy(update={"labelling": [rule] if rule else []}),
+            "tuning": None,
+            "seeds": recipe.seeds[:1],
+        }
+    )
+
+
+def _searched(model: ModelSettings, recipe: Recipe) -> ModelSettings:
+    """The model without the parts that do not decide the search."""
+    assert recipe.tuning is not None
+    undecided = {"calibrate": None} if recipe.tuning.rule == "thresholds" else {"calibrate": None, "thresholds": None}
+    return model.model_copy(update=undecided)

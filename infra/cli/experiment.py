@@ -1,0 +1,100 @@
+"""`tagflow experiment` and `train`: models measured against each other, nothing promoted."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from infra.cli.console import Console
+from infra.cli.options import ClusterOption, DataOption, HomeOption, JsonOption, SetOption, SkipOption
+from infra.cli.recipes import recipe_from_options
+
+if TYPE_CHECKING:
+    from flows.experiment import ExperimentResult
+    from tasks.recipe import Recipe
+
+
+def train(
+    model: Annotated[str, typer.Argument(help="A model by class name, such as bomc, BMLPL or OneVsRestLinear.")],
+    data: DataOption = None,
+    set_: SetOption = None,
+    param: Annotated[
+        list[str] | None, typer.Option("--param", "-p", help="A parameter of the model, such as C=0.5.")
+    ] = None,
+    calibrate: Annotated[str | None, typer.Option(help="isotonic or platt.")] = None,
+    thresholds: Annotated[
+        str | None, typer.Option(help="cross-validated, or the class whose cross-validated thresholds to label by.")
+    ] = None,
+    seed: int = 0,
+    skip_bad_rows: SkipOption = False,
+    cluster: ClusterOption = None,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Train and measure one model; nothing is promoted."""
+    from infra.cli.values import parse_pairs
+    from tagcore.fitting import model_class
+
+    console = Console(as_json)
+    one = {"model": model_class(model).__name__, "params": parse_pairs(param), "calibrate": calibrate}
+    one["thresholds"] = thresholds
+    overrides = {"models": [one], "seeds": [seed], "name": "train"}
+    chosen = recipe_from_options("nightly" if data else "demo", data, set_, skip_bad_rows, overrides)
+    _show(console, _run_experiment(console, chosen, home, cluster))
+
+
+def experiment(
+    preset: Annotated[str, typer.Argument(help="A preset or a .toml file.")],
+    data: Annotated[
+        str | None, typer.Option("--data", "-d", help="A data set, or a folder of known sets: all of them.")
+    ] = None,
+    without: Annotated[
+        list[str] | None, typer.Option("--without", help="A set of the folder to leave out. Repeatable.")
+    ] = None,
+    into: Annotated[Path | None, typer.Option(help="Also write the tables into this Markdown file.")] = None,
+    set_: SetOption = None,
+    skip_bad_rows: SkipOption = False,
+    cluster: ClusterOption = None,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """A recipe over its grid of models, seeds and settings: one MLflow run each, one table for each data set.
+
+    Where the grid varies one number, such as split.train_documents or a parameter of models, quality is also drawn
+    against it: curves.png and curves.md beside the reports. Presets: `baselines`, `linear`, `bomc`, `bomc-curve`, ...
+    A grid of your own: --set 'grid={"split.train_documents"=[500, 1000, 2000]}'.
+    """
+    from infra.cli.results import write_section
+
+    console = Console(as_json)
+    chosen = recipe_from_options(preset, data, set_, skip_bad_rows, without=without or [])
+    result = _run_experiment(console, chosen, home, cluster)
+    if into is not None:
+        tables = [report.markdown("###") for report in result.reports]
+        tables += [curves.markdown("###") for curves in result.curves]
+        name, command = chosen.name, f"tagflow experiment {preset}"
+        if data is not None and "data.source" not in chosen.grid:  # one set of several: its section is its own
+            name, command = f"{name} on {Path(data).name}", f"{command} --data {Path(data).name}"
+        write_section(into, name, f"Experiment: {name}", f"{chosen.about}\n\n" + "\n".join(tables), command)
+    _show(console, result)
+
+
+def _run_experiment(console: Console, recipe: "Recipe", home: Path | None, cluster: str | None) -> "ExperimentResult":
+    with console.session(home, cluster):
+        from flows.experiment import experiment as run_experiment
+
+        return run_experiment(recipe)
+
+
+def _show(console: Console, result: "ExperimentResult") -> None:
+    if console.as_json:
+        console.result({**asdict(result), "account": console.account()})
+        return
+    for report in result.reports:
+        console.table(report)
+        console.say(f"report and plots: {report.folder}")
+    for curves in result.curves:
+        print(curves.markdown())
+        console.say(f"curves: {curves.folder}")
+    console.show_account()

@@ -1,0 +1,56 @@
+"""How the challenger is chosen, held to a stricter level for it, and compared."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tasks import promotion
+from tasks.evaluate import EvaluatedModel
+from tasks.promotion import Candidate, choose_challenger, corrected_level, decide
+
+
+def candidate(value):
+    """A candidate whose evaluation is called by its value."""
+    return Candidate(EvaluatedModel(f"model {value}", Path("m"), Path(str(value)), Path("f")), "1")
+
+
+def test_the_best_candidate_challenges_and_of_equals_the_first(monkeypatch):
+    monkeypatch.setattr(promotion, "signed_value", lambda evaluation, measure: float(evaluation.name))
+    first, second = candidate(0.9), candidate(0.9)
+    assert choose_challenger([candidate(0.2), first, second, candidate(0.7)], "P@1") is first
+
+
+def test_the_level_shares_the_error_among_the_candidates():
+    assert corrected_level(0.95, 1) == pytest.approx(0.95)
+    assert corrected_level(0.95, 5) == pytest.approx(0.99)
+
+
+def decision(ours, theirs, level=0.95, margin=0.0):
+    return decide("m", "KNN", "2", "1", ours, theirs, "P@1", level, margin)
+
+
+def test_the_whole_interval_of_the_gain_must_lie_above_the_margin():
+    rng = np.random.default_rng(0)
+    theirs = rng.integers(0, 2, 400).astype(float)
+    ours = theirs.copy()
+    ours[np.flatnonzero(theirs == 0)[:24]] = 1.0  # a gain of 0.06 on every draw of documents, give or take
+    better = decision(ours, theirs)
+    assert better.promoted
+    assert 0 < better.low < 0.06 < better.high
+    assert better.in_service == "2"
+    refused = decision(ours, theirs, margin=0.05)  # the estimate is above the margin, the interval is not
+    assert refused.difference > 0.05
+    assert not refused.promoted
+    assert refused.in_service == "1"
+    assert refused.reason.startswith("not better beyond the 95.0% interval: P@1 +0.06")
+
+
+def test_a_stricter_level_can_refuse_what_one_comparison_would_pass():
+    rng = np.random.default_rng(3)
+    theirs = rng.random(300)
+    gain = rng.normal(size=300)
+    gain += 2.5 * gain.std() / np.sqrt(300) - gain.mean()  # two and a half standard errors above zero
+    ours = theirs + gain
+    assert decision(ours, theirs, level=0.95).promoted
+    assert not decision(ours, theirs, level=corrected_level(0.95, 20)).promoted

@@ -113,17 +113,13 @@ def experiment(
     against it: curves.png and curves.md beside the reports. Presets: `baselines`, `linear`, `bomc`, `bomc-curve`, ...
     A grid of your own: --set 'grid={"split.train_documents"=[500, 1000, 2000]}'.
     """
-    from infra.cli.results import write_section
+    from infra.cli.results import write_experiment
 
     console = Console(as_json)
     chosen = _recipe(preset, data, set_, skip_bad_rows, without=without or [])
     found = _in_session(console, home, "flows.experiment", "experiment", chosen, cluster)
     if into is not None:
-        tables = "\n".join(part.markdown(level="###") for part in (*found.reports, *found.curves))
-        name, command = chosen.name, f"tagflow experiment {preset}"
-        if data is not None and "data.source" not in chosen.grid:  # one set of several: its section is its own
-            name, command = f"{name} on {Path(data).name}", f"{command} --data {Path(data).name}"
-        write_section(into, name, f"Experiment: {name}", f"{chosen.about}\n\n{tables}", command)
+        write_experiment(into, chosen, found, preset=preset, data=data, without=without or (), settings=set_ or ())
     _show_findings(console, found)
 
 

@@ -7,11 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tagcore.readers import files as files_module
-from tagcore.readers import open_source
+from tagcore.readers import input_files, open_source
+from tagcore.readers.bad_rows import BadRow, ReadError
 from tagcore.readers.qrels import read_qrels
 from tagcore.readers.rcv1.taxonomy import read_taxonomy
-from tagcore.readers.rejects import BadRow, ReadError
 from tests.tagcore.readers.helpers import gzipped, read, whole
 
 SMALL = b"E11 7 1\nECAT 7 1\nC1 3 1\nE11 9 1\r\n\nC1 9 1\n"
@@ -93,7 +92,7 @@ def test_wherever_chunks_end(tmp_path: Path, documents: list[tuple[int, list[str
     lines = "".join(f"{topic} {number} 1\n" for number, topics in documents for topic in topics)
     path = write(tmp_path / "a.qrels", lines.encode())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files_module, "CHUNK", chunk)
+        patch.setattr(input_files, "CHUNK", chunk)
         got = whole(open_source(path), rows)
         numbers, matrix, names = read_qrels(path)
     assert got.ids == [str(number) for number, _ in documents] == [str(n) for n in numbers]

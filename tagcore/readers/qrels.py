@@ -130,7 +130,12 @@ class Qrels(Source):
 def read_qrels(path: Path | str) -> tuple[np.ndarray, sp.csr_matrix, list[str]]:
     """Reads (numbers of the documents, documents × topics, names of the topics), in the order of the file.
 
-    >>> documents, topics, names = read_qrels(folder / "rcv1-v2.topics.qrels.gz")   # doctest: +SKIP
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = Path(folder, "topics.qrels").write_text("E11 7 1\\nECAT 7 1\\nECAT 9 1\\n")
+    ...     documents, topics, names = read_qrels(Path(folder, "topics.qrels"))
+    >>> documents.tolist(), topics.toarray().tolist(), names
+    ([7, 9], [[1.0, 1.0], [0.0, 1.0]], ['E11', 'ECAT'])
     """
     return read_judgements(InputFile(Path(path)), ReadLimits())
 

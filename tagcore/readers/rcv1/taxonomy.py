@@ -16,7 +16,12 @@ _NO_PARENT = "None"
 def read_taxonomy(path: Path | str) -> tuple[list[str], np.ndarray]:
     """Reads (names, number of the parent of each); the parent of the root is -1.
 
-    >>> names, parents = read_taxonomy(folder / "rcv1.taxonomy")        # doctest: +SKIP
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = Path(folder, "topics").write_text("Root ECON SPORT\\nECON E1")
+    ...     names, parents = read_taxonomy(Path(folder, "topics"))
+    >>> names, parents.tolist()
+    (['Root', 'ECON', 'SPORT', 'E1'], [-1, 0, 0, 1])
     """
     file = InputFile(Path(path))
     names, parents, lines = Names(), dict[int, int](), dict[int, int]()

@@ -22,11 +22,12 @@ test: lint
 	@echo "running the tests in two halves; each speaks when it is done (about 10 minutes on 2 cores)"
 	@$(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),-O) test-units test-flows
 
+# each half also runs the examples in the docstrings of its packages, with kernels that its tests compile anyway
 test-units: setup
-	$(BIN)/python -m pytest -m "not slow" tests/tagcore
+	$(BIN)/python -m pytest -m "not slow" tests/tagcore tagcore
 
 test-flows: setup
-	NUMBA_CACHE_DIR=$(CURDIR)/.numba-flows $(BIN)/python -m pytest -m "not slow" tests/tasks tests/flows tests/infra
+	NUMBA_CACHE_DIR=$(CURDIR)/.numba-flows $(BIN)/python -m pytest -m "not slow" tests/tasks tests/flows tests/infra tests/docs tasks flows infra
 
 test-all: lint
 	$(BIN)/python -m pytest

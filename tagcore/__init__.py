@@ -6,7 +6,6 @@ if TYPE_CHECKING:
     from tagcore.corpus import Corpus, Ratings
     from tagcore.tagger import Tagger
 
-__version__ = "0.1.0"
 __all__ = ["Corpus", "Ratings", "load_model"]
 
 

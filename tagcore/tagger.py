@@ -33,9 +33,17 @@ class Suggestion(NamedTuple):
 class Tagger:
     """Raw text in, tags out.
 
-    >>> from tagcore import load_model
-    >>> load_model("model-folder").suggest(["a text that nobody tagged"], k=3)  # doctest: +SKIP
-    [[Suggestion(tag='...', score=0.93), ...]]
+    >>> import tempfile
+    >>> from tagcore import Corpus, load_model
+    >>> from tagcore.baselines import KNN
+    >>> texts = ["flour water yeast", "pedal chain tyre"]
+    >>> corpus = Corpus.from_texts(texts, [["bread"], ["cycling"]])
+    >>> vectoriser = Vectoriser()
+    >>> model = KNN().fit(vectoriser.fit_transform(texts), corpus.tags)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Tagger(vectoriser, model, corpus.tag_names).save(Path(folder, "tagger"))
+    ...     load_model(Path(folder, "tagger")).suggest(["a flat tyre"], k=1)
+    [[Suggestion(tag='cycling', score=1.0)]]
     """
 
     vectoriser: Vectoriser

@@ -65,18 +65,13 @@ def experiment(
     against it: curves.png and curves.md beside the reports. Presets: `baselines`, `linear`, `bomc`, `bomc-curve`, ...
     A grid of your own: --set 'grid={"split.train_documents"=[500, 1000, 2000]}'.
     """
-    from infra.cli.results import write_section
+    from infra.cli.results import write_experiment
 
     console = Console(as_json)
     chosen = recipe_from_options(preset, data, set_, skip_bad_rows, without=without or [])
     result = _run_experiment(console, chosen, home, cluster)
     if into is not None:
-        tables = [report.markdown("###") for report in result.reports]
-        tables += [curves.markdown("###") for curves in result.curves]
-        name, command = chosen.name, f"tagflow experiment {preset}"
-        if data is not None and "data.source" not in chosen.grid:  # one set of several: its section is its own
-            name, command = f"{name} on {Path(data).name}", f"{command} --data {Path(data).name}"
-        write_section(into, name, f"Experiment: {name}", f"{chosen.about}\n\n" + "\n".join(tables), command)
+        write_experiment(into, chosen, result, preset=preset, data=data, without=without or (), settings=set_ or ())
     _show(console, result)
 
 

@@ -2,6 +2,7 @@
 
 import io
 import sys
+from typing import Annotated
 
 import typer
 
@@ -22,6 +23,25 @@ app = typer.Typer(
     Then point it at your own: `tagflow run --data notes.jsonl`, and ask: `tagflow tag "some text"`.
     """,
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"tagflow {version('tagflow')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Options of the command itself, before any subcommand; typer shows the help of `app` instead of this line."""
+
+
 app.command()(run.run)
 app.command()(experiment.train)
 app.command()(experiment.experiment)

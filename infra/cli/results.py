@@ -1,29 +1,63 @@
-"""Tables of figures in a Markdown file, each section replaced in its place by the command that measures it."""
+"""Sections of figures in Markdown files, each replaced in its place by the command that measures it."""
 
 import os
 import platform
 import re
+import shlex
+import shutil
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tagcore.store.files import write_text
 
-HEAD = """# Measured
+if TYPE_CHECKING:
+    from flows.experiment import ExperimentResult
+    from tasks.recipe import Recipe
 
-Speed is given as ratios to a named peer in the same run; absolute times are of the machine named below each section.
-Every section says which command wrote it. `make bench` writes those on speed; the real data sets are read from
-`../shared/data`, and without them only what needs none is measured.
-"""
+HEAD = "# Measured\n\nEach section is written by the command at its end.\n"
 
 
-def write_section(path: Path, name: str, title: str, body: str, command: str) -> None:
-    """Puts one section in its place, or at the end; the others stay."""
-    text = path.read_text(encoding="utf-8") if path.exists() else HEAD
-    where = f"{os.cpu_count()} cores ({platform.machine()}), Python {platform.python_version()}, "
-    where += ", ".join(f"{p} {version(p)}" for p in ("numpy", "numba", "scikit-learn"))
-    stamp = f"*{datetime.now(UTC):%Y-%m-%d}, {where}, `{command}`*"
+def write_section(page: Path, name: str, title: str, body: str, command: str) -> None:
+    """Puts one section in its place on the page, or at the end; the others stay."""
+    text = page.read_text(encoding="utf-8") if page.exists() else HEAD
+    machine = f"{os.cpu_count()} cores ({platform.machine()}), Python {platform.python_version()}, "
+    machine += ", ".join(f"{p} {version(p)}" for p in ("numpy", "numba", "scikit-learn"))
+    stamp = f"*{datetime.now(UTC):%Y-%m-%d}, {machine}, `{command}`*"
     section = f"<!-- {name} -->\n## {title}\n\n{body.strip()}\n\n{stamp}\n<!-- /{name} -->"
     place = re.compile(rf"<!-- {re.escape(name)} -->.*?<!-- /{re.escape(name)} -->", re.DOTALL)
     text = place.sub(lambda _: section, text) if place.search(text) else f"{text.rstrip()}\n\n{section}\n"
-    write_text(path, text)
+    write_text(page, text)
+
+
+def write_experiment(
+    page: Path,
+    recipe: "Recipe",
+    result: "ExperimentResult",
+    *,
+    preset: str,
+    data: str | None,
+    without: Sequence[str] = (),
+    settings: Sequence[str] = (),
+) -> None:
+    """Writes an experiment's tables and curves as one section, with the command that makes them again.
+
+    Pictures of curves are copied into the folder `pictures` beside the page.
+    """
+    name, command = recipe.name, ["tagflow", "experiment", preset]
+    if data is not None:
+        command += ["--data", Path(data).name]
+        if "data.source" not in recipe.grid:  # one set of several: its section is its own
+            name = f"{name} on {Path(data).name}"
+    command += [part for option in without for part in ("--without", option)]
+    command += [part for setting in settings for part in ("-s", setting)]
+    parts = [f"{recipe.about}\n", *(report.markdown(level="###") for report in result.reports)]
+    for curves in result.curves:
+        parts.append(curves.markdown(level="###"))
+        picture = page.parent / "pictures" / f"{Path(curves.folder).name}.png"
+        picture.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(Path(curves.folder) / "curves.png", picture)
+        parts.append(f"![quality against {curves.setting}](pictures/{picture.name})\n")
+    write_section(page, name, f"Experiment: {name}", "\n".join(parts), shlex.join(command))

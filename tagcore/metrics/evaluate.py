@@ -50,6 +50,12 @@ def evaluate(
     need both. `labelling` names rules whose labels are measured beside the ranking.
     `seed` fixes the draws of the intervals. Rows are scored in shards, where the executor runs them; only their tags
     and best suggestions come here.
+
+    >>> from tagcore.baselines import Popular
+    >>> X, Y = sp.csr_matrix([[1.0], [2.0], [3.0]]), [[0, 1], [1, 1], [1, 0]]
+    >>> evaluation = evaluate(Popular().fit(X[:2], Y[:2]), X, Y, ks=[1])
+    >>> {name: round(evaluation.summary[name].value, 2) for name in ("P@1", "LRAP")}
+    {'P@1': 0.67, 'LRAP': 0.83}
     """
     rows = rows if Y is None else InMemory(rows, label_matrix(Y, rows.shape[0]))
     n = rows.n_rows

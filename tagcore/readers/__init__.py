@@ -1,9 +1,16 @@
 """Readers: from files of many formats to blocks of documents and tags.
 
+>>> import tempfile
+>>> from pathlib import Path
 >>> from tagcore.readers import open_source
->>> source = open_source(folder)                                        # doctest: +SKIP
->>> for block in source.blocks():                                       # doctest: +SKIP
-...     append_block(writer, block)
+>>> folder = tempfile.TemporaryDirectory()
+>>> notes = Path(folder.name) / "notes.jsonl"
+>>> written = notes.write_text('{"id": "1", "text": "flour, water, yeast", "tags": ["bread"]}')
+>>> source = open_source(notes)
+>>> for block in source.blocks():
+...     print(source.format, block.documents["text"].to_pylist(), list(source.tags))
+jsonl ['flour, water, yeast'] ['bread']
+>>> folder.cleanup()
 """
 
 from tagcore.readers.open import open_source

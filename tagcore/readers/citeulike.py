@@ -13,11 +13,11 @@ import scipy.sparse as sp
 from tagcore.corpus import Block, Ratings
 from tagcore.kernels.parsing.leading_number import headed_bags, headed_lists
 from tagcore.kernels.parsing.lines import NUMBER, PAIR, TAG, TWICE, WIDTH, WORD
-from tagcore.readers.companions import beside, read_names
-from tagcore.readers.files import InputFile, ReadLimits, line_chunks, too_long
-from tagcore.readers.rejects import BadRow, ReadError, Rejects
+from tagcore.readers.bad_rows import BadRow, ReadError, RejectedRows
+from tagcore.readers.companions import companion_file, read_names
+from tagcore.readers.input_files import InputFile, ReadLimits, line_chunks, too_long
 from tagcore.readers.source import Source
-from tagcore.readers.sparse import SparseRows, report_bad
+from tagcore.readers.sparse_rows import SparseRows, reject_bad_rows
 from tagcore.store.schemas import RATINGS
 
 _BAGS, _WORDS, _TAGS, _USERS = "mult.dat", "vocabulary.dat", "tags.dat", "users.dat"
@@ -25,15 +25,18 @@ _BY_TAG, _BY_PAPER = "tag-item.dat", "item-tag.dat"
 
 
 class CiteULike(Source):
-    """The id of a paper is its row, counted from 0. Links of tags and papers stay in memory, bags of words do not."""
+    """Papers of CiteULike; the id of each is its row, counted from 0.
+
+    Links of tags and papers stay in memory, bags of words do not.
+    """
 
     format = "citeulike"
     Options = ReadLimits
 
     def __init__(self, files: Sequence[InputFile], options: ReadLimits, *, skip_bad_rows: Path | None = None) -> None:
-        super().__init__([beside(files[0], _BAGS)], options, skip_bad_rows=skip_bad_rows)
-        self._links = beside(files[0], _BY_TAG, _BY_PAPER)
-        word_file, tag_file = beside(files[0], _WORDS), beside(files[0], _TAGS)
+        super().__init__([companion_file(files[0], _BAGS)], options, skip_bad_rows=skip_bad_rows)
+        self._links = companion_file(files[0], _BY_TAG, _BY_PAPER)
+        word_file, tag_file = companion_file(files[0], _WORDS), companion_file(files[0], _TAGS)
         self.words, self.tags = read_names(word_file, options), read_names(tag_file, options)
         self._others = [word_file.path, tag_file.path, self._links.path]
 
@@ -41,7 +44,7 @@ class CiteULike(Source):
     def inputs(self) -> list[Path]:
         return list(dict.fromkeys([*super().inputs, *self._others]))
 
-    def _parts(self) -> Iterator[Block]:
+    def _raw_blocks(self) -> Iterator[Block]:
         tags = self._read_tags()
         file, n_words = self.files[0], len(self.words or ())
         expected = {
@@ -54,7 +57,7 @@ class CiteULike(Source):
         }
         for chunk in self._lines(file):
             rows = SparseRows(*headed_bags(np.frombuffer(chunk.data, np.uint8), n_words, 0, True))
-            rows.report(self._rejects, file, chunk, expected)
+            rows.report(self._rejected_rows, file, chunk, expected)
             rows.round_exactly(chunk.data)
             if len(rows.lines):
                 here = tags[chunk.line - 1 + rows.lines]
@@ -62,7 +65,7 @@ class CiteULike(Source):
                 yield rows.block(file, chunk.line - 1, "", n_words)
 
     def _read_tags(self) -> sp.csr_matrix:
-        """Papers × tags."""
+        """Reads the matrix of papers × tags."""
         n_papers, n_tags = _count_lines(self.files[0], self.options), len(self.tags)
         if self._links.stem == "tag-item":
             return _read_lists(self._links, self.options, n_tags, n_papers, "paper").T.tocsr()
@@ -70,11 +73,11 @@ class CiteULike(Source):
 
 
 def read_libraries(path: Path | str) -> Ratings:
-    """Who keeps which papers (users.dat of the folder, or that file), each with the value 1; users are named by row."""
+    """Reads who keeps which papers (users.dat, or its folder), each with the value 1; users are named by row."""
     path = Path(path)
     limits = ReadLimits()
-    file = beside(InputFile(path / _USERS if path.is_dir() else path), _USERS)
-    n_users, n_papers = _count_lines(file, limits), _count_lines(beside(file, _BAGS), limits)
+    file = companion_file(InputFile(path / _USERS if path.is_dir() else path), _USERS)
+    n_users, n_papers = _count_lines(file, limits), _count_lines(companion_file(file, _BAGS), limits)
     kept = _read_lists(file, limits, n_users, n_papers, "paper")
     columns = [np.repeat(np.arange(n_users), np.diff(kept.indptr)), kept.indices, np.ones(kept.nnz), [None] * kept.nnz]
     table = pa.table([pa.array(c, f.type) for c, f in zip(columns, RATINGS, strict=True)], schema=RATINGS)
@@ -82,7 +85,7 @@ def read_libraries(path: Path | str) -> Ratings:
 
 
 def _read_lists(file: InputFile, limits: ReadLimits, n_rows: int, n_columns: int, what: str) -> sp.csr_matrix:
-    """The rows `n id id ...` of a file as a matrix of ones; a bad one always raises, for without it links are lost."""
+    """Reads rows `n id id ...` as a matrix of ones; a bad one always raises, for without it links are lost."""
     expected = {
         TAG: f"a whole number first, how many {what}s there are",
         WIDTH: f"as many {what}s as this number says",
@@ -94,7 +97,7 @@ def _read_lists(file: InputFile, limits: ReadLimits, n_rows: int, n_columns: int
         if chunk.too_long:
             raise BadRow(file.name, chunk.line, len(chunk.data), too_long(limits.row_bytes))
         _, ptr, ids, bad = headed_lists(np.frombuffer(chunk.data, np.uint8), n_columns)
-        report_bad(bad, Rejects(None), file, chunk, expected)
+        reject_bad_rows(bad, RejectedRows(None), file, chunk, expected)
         starts.append(ptr[1:] + starts[-1][-1])
         parts.append(ids)
     indptr, indices = np.concatenate(starts), np.concatenate([np.empty(0, np.int32), *parts])

@@ -1,17 +1,17 @@
-"""Files that accompany the data: the one of a given name beside it, and lists of names, one a line."""
+"""Companions of the data: a file of a given name beside it, and lists of names, one a line."""
 
 from tagcore.corpus import Names
-from tagcore.readers.files import InputFile, ReadLimits, read_small, zip_members
-from tagcore.readers.rejects import ReadError
+from tagcore.readers.bad_rows import ReadError
+from tagcore.readers.input_files import InputFile, ReadLimits, read_small, zip_members
 
 
-def beside(file: InputFile, *names: str) -> InputFile:
-    """The first of `names` that stands beside the file, plain or with .gz."""
+def companion_file(file: InputFile, *names: str) -> InputFile:
+    """Returns the first file of these names that stands beside the given one, plain or with .gz."""
     wanted = [ending for name in names for ending in (name, f"{name}.gz")]
     if file.member is None:
-        found = next((path for name in wanted if (path := file.path.parent / name).is_file()), None)
-        if found:
-            return InputFile(found)
+        path = next((path for name in wanted if (path := file.path.parent / name).is_file()), None)
+        if path:
+            return InputFile(path)
     else:
         folder, slash, _ = file.member.rpartition("/")
         members = set(zip_members(file.path))
@@ -22,7 +22,7 @@ def beside(file: InputFile, *names: str) -> InputFile:
 
 
 def read_names(file: InputFile, limits: ReadLimits, expected: int | None = None) -> Names:
-    """The names, which must all be different; `expected` is how many, where that is known."""
+    """Reads names, which must all be different; `expected` is how many, where that is known."""
     try:
         text = read_small(file, limits).decode()
     except UnicodeDecodeError as error:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tagcore.corpus import Block
-from tagcore.readers.documents import DEFAULT_NAMES, DocumentRows, Ids, TextOptions, looks_like_html
-from tagcore.readers.files import InputFile, ReadLimits, line_chunks, too_long
-from tagcore.readers.rejects import BadRow, ReadError, Unexpected, not_utf8
+from tagcore.readers.bad_rows import BadRow, BadValue, ReadError, not_utf8
+from tagcore.readers.ids import DocumentIds
+from tagcore.readers.input_files import InputFile, ReadLimits, line_chunks, too_long
+from tagcore.readers.records import DEFAULT_NAMES, BlockBuilder, TextOptions, looks_like_html
 from tagcore.readers.source import Source
 
 _PART = 2048  # rows
@@ -34,18 +35,21 @@ class CsvOptions(TextOptions):
 
 
 class Csv(Source):
-    """RFC 4180: fields with delimiters, quotes or line ends stand in double quotes, quotes inside are doubled."""
+    """Documents of a table as in RFC 4180.
+
+    Fields with delimiters, quotes or line ends stand in double quotes, quotes inside are doubled.
+    """
 
     format = "csv"
     Options = CsvOptions
 
-    def _parts(self) -> Iterator[Block]:
+    def _raw_blocks(self) -> Iterator[Block]:
         # the csv module has one such limit for the whole process; ours is the length of a row
         csv.field_size_limit(max(csv.field_size_limit(), self.options.row_bytes))
         separator, html = self._separator(), self.options.html
-        ids = Ids(self.files)
+        ids = DocumentIds(self.files)
         for number, file in enumerate(self.files):
-            rows = DocumentRows(self.tags, ids, number, file.split, self._id_prefix(file))
+            rows = BlockBuilder(self.tags, ids, number, file.split, self._id_prefix(file))
             more = True
             table = _Table(file, self.options)
             while more:
@@ -54,7 +58,7 @@ class Csv(Source):
                     html = looks_like_html(rows.texts) if html is None else html
                     yield rows.block(html)
 
-    def _fill(self, rows: DocumentRows, table: "_Table", separator: str | None) -> bool:
+    def _fill(self, rows: BlockBuilder, table: "_Table", separator: str | None) -> bool:
         """Reads up to one part; False at the end of the file."""
         while len(rows) < _PART:
             try:
@@ -62,19 +66,19 @@ class Csv(Source):
                 if record is None:
                     return False
                 rows.add(table.line, {**record, "tags": split_tags(record.get("tags"), separator)})
-            except Unexpected as error:
-                self._rejects.add(table.file.name, table.line, error.value, error.expected, b"".join(table.raw))
+            except BadValue as error:
+                self._rejected_rows.add(table.file.name, table.line, error.value, error.expected, b"".join(table.raw))
         return True
 
     def _separator(self) -> str | None:
-        """What stands between tags; None is white space."""
+        """Finds out what stands between tags; None is white space."""
         if self.options.tag_separator is not None:
             return self.options.tag_separator
         table, seen = _Table(self.files[0], self.options), set[str]()
         for _ in range(_PART):
             try:
                 record = table.record()
-            except Unexpected:
+            except BadValue:
                 continue
             if record is None:
                 break
@@ -83,28 +87,28 @@ class Csv(Source):
 
 
 class _Table:
-    """The records of one file; `line` is the first line of the last one and `raw` its bytes."""
+    """Records of one file; `line` is the first line of the last one and `raw` its bytes."""
 
     def __init__(self, file: InputFile, options: CsvOptions) -> None:
         self.file, self.line, self.raw = file, 0, list[bytes]()
         self._limit, self._size = options.row_bytes, 0
-        self._flaw: Unexpected | None = None
+        self._flaw: BadValue | None = None
         self._lines = _numbered_lines(file, options)
         self._reader = csv.reader(self, delimiter=options.delimiter or _delimiter(file), strict=True)
         try:
             header = self._row()
-        except Unexpected as error:
+        except BadValue as error:
             raise BadRow(file.name, self.line, error.value, f"a header: {error.expected}") from None
         self._width = len(header or ())
         self._columns = _columns(f"{file.name}, line {self.line}", header, options) if header is not None else {}
 
     def record(self) -> dict[str, str | None] | None:
-        """Field → cell, None where empty, of the next row that is not blank; None at the end."""
+        """Reads the next row that is not blank as field → cell, None where empty; None at the end."""
         row = self._row()
         if row is None:
             return None
         if len(row) != self._width:
-            raise Unexpected(len(row), f"{self._width} fields as in the header")
+            raise BadValue(len(row), f"{self._width} fields as in the header")
         return {field: row[column] or None for field, column in self._columns.items()}
 
     def _row(self) -> list[str] | None:
@@ -116,7 +120,7 @@ class _Table:
                 return None
             except csv.Error as error:
                 start = b"".join(self.raw)[:200].decode(errors="replace")
-                raise Unexpected(start, f"fields and quotes as in RFC 4180 ({error})") from None
+                raise BadValue(start, f"fields and quotes as in RFC 4180 ({error})") from None
             if self._flaw:
                 raise self._flaw
             if row:
@@ -126,14 +130,14 @@ class _Table:
         return self
 
     def __next__(self) -> str:
-        """The next line, for the csv module."""
+        """Gives the next line to the csv module."""
         number, raw, cut = next(self._lines)
         if not self.raw:
             self.line = number
         self.raw.append(raw)
         self._size += len(raw)
         if cut or self._size > self._limit:
-            raise Unexpected(self._size, too_long(self._limit))
+            raise BadValue(self._size, too_long(self._limit))
         try:
             return raw.decode()
         except UnicodeDecodeError as error:
@@ -143,22 +147,22 @@ class _Table:
 
 
 def split_tags(cell: str | None, separator: str | None) -> list[str]:
-    """The tags of a cell; None is white space. Empty ones do not count: a|b| has two."""
+    """Splits a cell into tags, by white space where the separator is None. Empty ones do not count: a|b| has two."""
     return [tag for tag in (cell or "").split(separator) if tag and not tag.isspace()]
 
 
 def _columns(where: str, header: list[str], options: CsvOptions) -> dict[str, int]:
-    """Field → column. Names that were given count as they are, the usual ones in any case."""
+    """Maps field → column. Names that were given count as they are, the usual ones in upper or lower case."""
     given = {getattr(options, field) for field in DEFAULT_NAMES}
     names = [name if name in given else name.strip().lower() for name in header]
-    options.check_found(names, where)
+    options.check_names(names, where)
     columns = {}
     for field in DEFAULT_NAMES:
-        found = [name for name in options.names(field) if name in names]
-        if found:
-            if names.count(found[0]) > 1:
-                raise ReadError(f"{where}: two columns are called {found[0]!r}, expected one")
-            columns[field] = names.index(found[0])
+        name = next((name for name in options.names(field) if name in names), None)
+        if name is not None:
+            if names.count(name) > 1:
+                raise ReadError(f"{where}: two columns are called {name!r}, expected one")
+            columns[field] = names.index(name)
     return columns
 
 

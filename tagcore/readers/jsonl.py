@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from tagcore.corpus import Block
-from tagcore.readers.documents import DEFAULT_NAMES, DocumentRows, Ids, TextOptions, looks_like_html
-from tagcore.readers.files import InputFile
-from tagcore.readers.rejects import Unexpected, not_utf8
+from tagcore.readers.bad_rows import BadValue, not_utf8
+from tagcore.readers.ids import DocumentIds
+from tagcore.readers.input_files import InputFile
+from tagcore.readers.records import DEFAULT_NAMES, BlockBuilder, TextOptions, looks_like_html
 from tagcore.readers.source import Source
 
 _MOST_KEYS = 1000  # remembered to say what there is when a named key is not
@@ -15,18 +16,21 @@ _SURROGATES = (b"\\ud", b"\\uD")
 
 
 class Jsonl(Source):
-    """Tags are a list of strings, or of objects with tag and perhaps user, count, time. Other keys are ignored."""
+    """Documents of JSON Lines.
+
+    Tags are a list of strings, or of objects with tag and perhaps user, count, time. Other keys are ignored.
+    """
 
     format = "jsonl"
     Options = TextOptions
 
-    def _parts(self) -> Iterator[Block]:
+    def _raw_blocks(self) -> Iterator[Block]:
         self._keys: set[str] = set()
         self._names = [(field, self.options.names(field)) for field in DEFAULT_NAMES]
         html = self.options.html
-        ids = Ids(self.files)
+        ids = DocumentIds(self.files)
         for number, file in enumerate(self.files):
-            rows = DocumentRows(self.tags, ids, number, file.split, self._id_prefix(file))
+            rows = BlockBuilder(self.tags, ids, number, file.split, self._id_prefix(file))
             for chunk in self._lines(file):
                 for line, raw in enumerate(chunk.data.split(b"\n"), chunk.line):
                     if raw and not raw.isspace():
@@ -35,14 +39,14 @@ class Jsonl(Source):
                     html = looks_like_html(rows.texts) if html is None else html
                     yield rows.block(html)
 
-    def _add(self, file: InputFile, rows: DocumentRows, line: int, raw: bytes) -> None:
+    def _add(self, file: InputFile, rows: BlockBuilder, line: int, raw: bytes) -> None:
         try:
             record = parse_object(raw)
             if len(self._keys) < _MOST_KEYS:
                 self._keys.update(record)
             rows.add(line, self._by_field(record))
-        except Unexpected as error:
-            self._rejects.add(file.name, line, error.value, error.expected, raw)
+        except BadValue as error:
+            self._rejected_rows.add(file.name, line, error.value, error.expected, raw)
 
     def _by_field(self, record: dict[str, Any]) -> dict[str, Any]:
         fields = {}
@@ -55,10 +59,11 @@ class Jsonl(Source):
 
     def _check(self) -> None:
         if len(self._keys) < _MOST_KEYS:
-            self.options.check_found(self._keys, self.place)
+            self.options.check_names(self._keys, self.place)
 
 
 def parse_object(raw: bytes) -> dict[str, Any]:
+    """Reads one line as a JSON object; raises BadValue where it is none."""
     try:
         text = raw.decode()
     except UnicodeDecodeError as error:
@@ -68,12 +73,12 @@ def parse_object(raw: bytes) -> dict[str, Any]:
         if any(s in raw for s in _SURROGATES):
             json.dumps(record, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
-        raise Unexpected(ascii(error.object[error.start]), "whole Unicode characters, no half surrogate") from None
+        raise BadValue(ascii(error.object[error.start]), "whole Unicode characters, no half surrogate") from None
     except json.JSONDecodeError as error:
         near = text[error.pos : error.pos + 20]
-        raise Unexpected(near, f"a JSON object a line: {error.msg} at character {error.pos + 1}") from None
+        raise BadValue(near, f"a JSON object a line: {error.msg} at character {error.pos + 1}") from None
     except (ValueError, RecursionError) as error:  # a number of thousands of digits, brackets nested too deeply
-        raise Unexpected(text, f"a JSON object that can be read ({error})") from None
+        raise BadValue(text, f"a JSON object that can be read ({error})") from None
     if not isinstance(record, dict):
-        raise Unexpected(text, "a JSON object")
+        raise BadValue(text, "a JSON object")
     return record

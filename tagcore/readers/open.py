@@ -1,4 +1,4 @@
-"""The way in: a Source for whatever a path holds; its format is told by a card, by name, or by how the file begins."""
+"""Opening of a Source for whatever a path holds; its format is told by a card, by name, or by how the file begins."""
 
 import hashlib
 import json
@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from tagcore.readers.arff.reader import Arff
+from tagcore.readers.bad_rows import ReadError
 from tagcore.readers.cards import recognise, split_name
 from tagcore.readers.citeulike import CiteULike
 from tagcore.readers.csvfile import Csv
-from tagcore.readers.files import InputFile, ReadLimits, errors_named, first_bytes, is_zip, zip_members
+from tagcore.readers.input_files import InputFile, ReadLimits, errors_named, first_bytes, is_zip, zip_members
 from tagcore.readers.jsonl import Jsonl
 from tagcore.readers.matlab.reader import Matlab
 from tagcore.readers.qrels import Qrels
 from tagcore.readers.rcv1.reader import Rcv1
-from tagcore.readers.rejects import ReadError
 from tagcore.readers.sgml.reader import Sgml
 from tagcore.readers.source import Source
 from tagcore.readers.svmlight import Svmlight
@@ -78,7 +78,7 @@ _SPLIT = re.compile(r"(?:^|[-_.])(?:(train|trn|training)|(test|tst|testing))(?=[
 def open_source(
     path: Path | str, *, skip_bad_rows: Path | str | None = None, format: str | None = None, **options: Any
 ) -> Source:
-    """The documents of a file, of a folder, or of one data set of a folder (FOLDER:NAME).
+    """Opens the documents of a file, of a folder, or of one data set of a folder (FOLDER:NAME).
 
     The first bad row raises BadRow; with `skip_bad_rows` the bad rows go to that file and reading goes on. A known
     data set is recognised by its card and its counts are compared with it, unless a `format` is named, or options
@@ -86,7 +86,7 @@ def open_source(
     """
     if format is not None and format not in FORMATS:
         raise ValueError(f"format is {format!r}, expected one of {', '.join(FORMATS)}")
-    limits = _made(ReadLimits, options, ignore_others=True)
+    limits = _options(ReadLimits, options, ignore_others=True)
     with errors_named(str(path)):
         folder, name = split_name(path)
         if format is not None and name is not None:
@@ -95,30 +95,30 @@ def open_source(
         card = recognise(path) if format is None else None
         if card:
             kind = FORMATS[card.format]
-            files = [part for file in card.find(folder) or () for part in unpacked(file)]
-            usual = _made(kind.Options, {**card.options, **vars(limits)})
+            files = [part for file in card.find(folder) or () for part in zip_contents(file)]
+            usual = _options(kind.Options, {**card.options, **vars(limits)})
             options = {**card.options, **options}
         else:
-            found, files = locate(folder, format, limits)
-            kind = FORMATS[found]
+            name_of_format, files = find_files(folder, format, limits)
+            kind = FORMATS[name_of_format]
         side_file = _side_file(skip_bad_rows, folder)
-    made = _made(kind.Options, options)
-    source = kind(files, made, skip_bad_rows=side_file)
-    source.card = card if card and made == usual else None
+    chosen = _options(kind.Options, options)
+    source = kind(files, chosen, skip_bad_rows=side_file)
+    source.card = card if card and chosen == usual else None
     return source
 
 
 def source_fingerprint(path: Path | str, **options: Any) -> str:
-    """A hash of everything that decides what reading gives: format, options and the bytes of all files."""
+    """Hashes everything that decides what reading gives: format, options and the bytes of all files."""
     source = open_source(path, **options)
-    known = {
+    identity = {
         "format": source.format,
         "card": source.card.name if source.card else None,
         "options": {f.name: getattr(source.options, f.name) for f in fields(source.options)},
         "files": [[f.path.name, f.member, f.split] for f in source.files],
         "bytes": [[p.name, file_hash(p)] for p in source.inputs],
     }
-    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
 
 
 def _check_there(path: Path) -> None:
@@ -128,7 +128,7 @@ def _check_there(path: Path) -> None:
         raise ReadError(f"{path}: neither a file nor a folder")
 
 
-def _made(kind: type[ReadLimits], given: dict[str, Any], ignore_others: bool = False) -> Any:
+def _options(kind: type[ReadLimits], given: dict[str, Any], ignore_others: bool = False) -> Any:
     names = [f.name for f in fields(kind)]
     if not ignore_others and (unknown := [name for name in given if name not in names]):
         raise ValueError(f"unknown option {unknown[0]!r}, expected one of {', '.join(names)}")
@@ -136,7 +136,7 @@ def _made(kind: type[ReadLimits], given: dict[str, Any], ignore_others: bool = F
 
 
 def _side_file(path: Path | str | None, data: Path) -> Path | None:
-    """The path for rejected rows, which must not become input the next time."""
+    """Checks the path for rejected rows, which must not become input the next time."""
     if path is None:
         return None
     path = Path(path)
@@ -147,37 +147,37 @@ def _side_file(path: Path | str | None, data: Path) -> Path | None:
     return path
 
 
-def locate(path: Path, format_: str | None, limits: ReadLimits) -> tuple[str, list[InputFile]]:
-    """(format, files) of a file, a zip or a folder that has no card."""
+def find_files(path: Path, format_: str | None, limits: ReadLimits) -> tuple[str, list[InputFile]]:
+    """Finds (format, files) of a file, a zip or a folder that has no card."""
     if path.is_dir():
-        found = [
+        recognised = [
             (kind, file)
             for child in sorted(path.iterdir())
             if child.is_file() and not child.name.startswith(".")
-            for kind, file in _files(child, None, limits)
+            for kind, file in _recognised(child, None, limits)
         ]
     else:
-        found = _files(path, format_, limits)
+        recognised = _recognised(path, format_, limits)
     if format_ is not None:
-        found = [(kind, file) for kind, file in found if kind == format_]
-    kinds = sorted({kind for kind, _ in found})
-    if not found:
+        recognised = [(kind, file) for kind, file in recognised if kind == format_]
+    kinds = sorted({kind for kind, _ in recognised})
+    if not recognised:
         wanted = f"files of format {format_}" if format_ else RECOGNISED
         raise ReadError(f"{path}: not recognised; expected {wanted}")
     if len(kinds) > 1:
         raise ReadError(f"{path}: holds files of several formats, {', '.join(kinds)}; name one by format=...")
-    return kinds[0], _parts([file for _, file in found])
+    return kinds[0], _train_before_test([file for _, file in recognised])
 
 
-def unpacked(file: InputFile) -> list[InputFile]:
-    """The members of a zip; any other file itself."""
+def zip_contents(file: InputFile) -> list[InputFile]:
+    """Lists the members of a zip; any other file is its own only one."""
     if not is_zip(file.path):
         return [file]
     return [InputFile(file.path, member, file.split or _split(member)) for member in zip_members(file.path)]
 
 
-def _files(path: Path, format_: str | None, limits: ReadLimits) -> list[tuple[str, InputFile]]:
-    files = unpacked(InputFile(path, split=_split(path.name)))
+def _recognised(path: Path, format_: str | None, limits: ReadLimits) -> list[tuple[str, InputFile]]:
+    files = zip_contents(InputFile(path, split=_split(path.name)))
     kinds = [(format_ or _format(file, limits), file) for file in files]
     return [(kind, file) for kind, file in kinds if kind is not None]
 
@@ -203,15 +203,15 @@ def _format(file: InputFile, limits: ReadLimits) -> str | None:
 
 
 def _split(name: str) -> str | None:
-    """train or test where the name of the file says so."""
+    """Returns train or test where the name of the file says so."""
     match = _SPLIT.search(name.rpartition("/")[2])
     if match is None:
         return None
     return "train" if match[1] else "test"
 
 
-def _parts(files: Sequence[InputFile]) -> list[InputFile]:
-    """Train before test where there are both; without the other one a name that says train or test means nothing.
+def _train_before_test(files: Sequence[InputFile]) -> list[InputFile]:
+    """Puts train before test where there are both; without the other one a name that says either means nothing.
 
     A file called as the pair is, without train and test, is their union and left out.
     """

@@ -1,4 +1,4 @@
-"""What every reader gives: a Source of documents, block by block, with a count of what went by."""
+"""Source, which every reader is: documents block by block, with a count of what went by."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,14 +12,14 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from tagcore.corpus import Block, Corpus, Names
+from tagcore.readers.bad_rows import ReadError, RejectedRows
 from tagcore.readers.cards import Card
-from tagcore.readers.files import Chunk, InputFile, ReadLimits, line_chunks, too_long
-from tagcore.readers.rejects import ReadError, Rejects
+from tagcore.readers.input_files import Chunk, InputFile, ReadLimits, line_chunks, too_long
 
 
 @dataclass
 class ReadCounts:
-    """Documents of one pass."""
+    """Numbers of documents that one pass gave."""
 
     documents: int = 0
     train: int = 0
@@ -28,6 +28,7 @@ class ReadCounts:
     wordless: int = 0
 
     def add(self, block: Block) -> None:
+        """Counts the documents of one more block."""
         n = block.documents.num_rows
         self.documents += n
         self.train += pc.sum(pc.equal(block.documents["split"], "train")).as_py() or 0
@@ -57,31 +58,32 @@ class Source(ABC):
         self.words: Names | None = None
         self.card: Card | None = None
         self.counts = ReadCounts()
-        self._rejects = Rejects(None)
+        self._rejected_rows = RejectedRows(None)
         self._skip_bad_rows = skip_bad_rows
 
     @property
     def place(self) -> str:
-        """The files as messages name them."""
+        """Names the files for messages."""
         more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
         return f"{self.files[0].name}{more}"
 
     @property
     def rejected(self) -> int:
-        return self._rejects.count
+        """Number of rows that were left out."""
+        return self._rejected_rows.count
 
     @property
     def inputs(self) -> list[Path]:
-        """Every file that the documents depend on."""
+        """Lists every file that the documents depend on."""
         return list(dict.fromkeys(file.path for file in self.files))
 
     def blocks(self, rows: int = 8192) -> Iterator[Block]:
-        """Blocks of `rows` documents, the last one shorter; only about one of them is in memory."""
+        """Reads blocks of `rows` documents, the last one shorter; only about one of them is in memory."""
         if rows < 1:
             raise ValueError(f"blocks of {rows} rows, expected at least 1")
         self.counts = ReadCounts()
-        with Rejects(self._skip_bad_rows) as self._rejects:
-            for block in reblock(self._parts(), rows):
+        with RejectedRows(self._skip_bad_rows) as self._rejected_rows:
+            for block in reblock(self._raw_blocks(), rows):
                 self.counts.add(block)
                 yield block
             if not self.counts.documents:
@@ -89,27 +91,27 @@ class Source(ABC):
                 raise ReadError(f"{self.place}: no documents{why}")
             self._check()
             if self.card:
-                found = {**vars(self.counts), "tags": len(self.tags), "words": len(self.words or ())}
-                self.card.compare(found, self.rejected, self.place)
+                counts = {**vars(self.counts), "tags": len(self.tags), "words": len(self.words or ())}
+                self.card.compare(counts, self.rejected, self.place)
 
     @abstractmethod
-    def _parts(self) -> Iterator[Block]:
-        """The documents of all files in blocks of any size."""
+    def _raw_blocks(self) -> Iterator[Block]:
+        """Reads the documents of all files in blocks of any size."""
 
     def _check(self) -> None:  # noqa: B027
         """Raises where the documents that were read cannot be all that was meant; a hook that few formats need."""
 
     def _lines(self, file: InputFile) -> Iterator[Chunk]:
-        """Whole lines of the file; a line beyond the limit is a bad row."""
+        """Reads whole lines of the file; a line beyond the limit is a bad row."""
         for chunk in line_chunks(file, self.options):
             if chunk.too_long:
                 limit = too_long(self.options.row_bytes)
-                self._rejects.add(file.name, chunk.line, len(chunk.data), limit, chunk.data)
+                self._rejected_rows.add(file.name, chunk.line, len(chunk.data), limit, chunk.data)
             else:
                 yield chunk
 
     def _id_prefix(self, file: InputFile) -> str:
-        """Makes a line number an id: alone for one file, after the part of the split or the file's name for more."""
+        """Returns what ids begin with: nothing for one file, the part of the split or the file's name for more."""
         if len(self.files) == 1:
             return ""
         one_each = len({f.split for f in self.files}) == len(self.files)
@@ -117,7 +119,7 @@ class Source(ABC):
 
 
 def reblock(parts: Iterable[Block], rows: int) -> Iterator[Block]:
-    """The same documents in blocks of `rows`; the last one may be shorter."""
+    """Regroups documents into blocks of `rows`; the last one may be shorter."""
     held: list[Block] = []
     n = 0
     for part in parts:

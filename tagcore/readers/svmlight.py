@@ -8,9 +8,9 @@ import numpy as np
 from tagcore.corpus import Block, Names
 from tagcore.kernels.parsing.lines import NUMBER, ORDER, PAIR, TAG, TWICE, WORD
 from tagcore.kernels.parsing.svmlight import svmlight_rows
-from tagcore.readers.files import InputFile, ReadLimits, line_chunks
+from tagcore.readers.input_files import InputFile, ReadLimits, line_chunks
 from tagcore.readers.source import Source
-from tagcore.readers.sparse import MOST_COLUMNS, SparseRows
+from tagcore.readers.sparse_rows import MOST_COLUMNS, SparseRows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +31,7 @@ class SvmlightOptions(ReadLimits):
 
 
 class Svmlight(Source):
-    """The files are read twice, first for their words and tags.
+    """Documents of svmlight files, which are read twice, first for their words and tags.
 
     Words are called w0, w1, ... and tags 0, 1, ... by their numbers in the file; `qid:...` is left out. Equal to
     scikit-learn's `load_svmlight_files(..., multilabel=True)`, in single precision.
@@ -42,7 +42,7 @@ class Svmlight(Source):
     _labels: np.ndarray | None = None
     _first = 0
 
-    def _parts(self) -> Iterator[Block]:
+    def _raw_blocks(self) -> Iterator[Block]:
         if self._labels is None:
             self._labels = self._survey()
         n_words = len(self.words or ())
@@ -57,9 +57,9 @@ class Svmlight(Source):
         }
         for file in self.files:
             for chunk in self._lines(file):
-                found, _, _ = svmlight_rows(np.frombuffer(chunk.data, np.uint8), lowest, most)
-                rows = SparseRows(*found)
-                rows.report(self._rejects, file, chunk, expected)
+                arrays, _, _ = svmlight_rows(np.frombuffer(chunk.data, np.uint8), lowest, most)
+                rows = SparseRows(*arrays)
+                rows.report(self._rejected_rows, file, chunk, expected)
                 rows.round_exactly(chunk.data)
                 rows = rows._replace(words=rows.words - lowest, tags=np.searchsorted(self._labels, rows.tags))
                 if len(rows.lines):
@@ -68,11 +68,11 @@ class Svmlight(Source):
     def _survey(self) -> np.ndarray:
         """Settles the words and the tags, in the order of their numbers; returns the labels."""
         zero_based, n_features = self.options.zero_based, self.options.n_features
-        found = [self._survey_file(file) for file in self.files]
-        labels = np.unique(np.concatenate([labels for _, _, labels in found]))
+        surveys = [self._survey_file(file) for file in self.files]
+        labels = np.unique(np.concatenate([labels for _, _, labels in surveys]))
         if zero_based is None:
-            zero_based = not all(high >= 0 and low > 0 for low, high, _ in found)
-        high = max(high for _, high, _ in found)
+            zero_based = not all(high >= 0 and low > 0 for low, high, _ in surveys)
+        high = max(high for _, high, _ in surveys)
         self._first = 0 if zero_based else 1
         n_words = max(1, high + 1 - self._first) if n_features is None else n_features
         self.words = Names(f"w{i}" for i in range(self._first, self._first + n_words))
@@ -80,12 +80,12 @@ class Svmlight(Source):
         return labels
 
     def _survey_file(self, file: InputFile) -> tuple[int, int, np.ndarray]:
-        """(smallest word, largest word, labels) of the rows that can be read; the largest is -1 without any."""
+        """Finds (smallest word, largest word, labels) of the rows that can be read; the largest is -1 without any."""
         low, high, labels = MOST_COLUMNS, -1, np.empty(0, np.int64)
         lowest = 0 if self.options.zero_based is not False else 1
         for chunk in line_chunks(file, self.options):
             if not chunk.too_long:
-                found, first, last = svmlight_rows(np.frombuffer(chunk.data, np.uint8), lowest, MOST_COLUMNS)
+                arrays, first, last = svmlight_rows(np.frombuffer(chunk.data, np.uint8), lowest, MOST_COLUMNS)
                 low, high = min(low, int(first)), max(high, int(last))
-                labels = np.union1d(labels, SparseRows(*found).tags)
+                labels = np.union1d(labels, SparseRows(*arrays).tags)
         return low, high, labels

@@ -8,9 +8,9 @@ import numpy as np
 from tagcore.corpus import Block, Names
 from tagcore.kernels.parsing.lines import NUMBER, PAIR, SPACE_NAME, TAG, TEXT, TWICE, WIDTH
 from tagcore.kernels.parsing.vw import vw_rows
-from tagcore.readers.files import Chunk, ReadLimits, line_chunks
+from tagcore.readers.input_files import Chunk, ReadLimits, line_chunks
 from tagcore.readers.source import Source
-from tagcore.readers.sparse import SparseRows, spelled
+from tagcore.readers.sparse_rows import SparseRows, dictionary_encode
 
 _LONGEST = 255  # bytes of the name of a namespace, which stands once in the file but before each of its words
 _EXPECTED = {
@@ -25,7 +25,7 @@ _EXPECTED = {
 
 
 class VowpalWabbit(Source):
-    """The files are read twice, first for their words and tags.
+    """Documents of Vowpal Wabbit files, which are read twice, first for their words and tags.
 
     Words are called as they are, or namespace^word, and tags by their numbers. A word that a row repeats is added up,
     as the linear model of Vowpal Wabbit does. Ids are line numbers, those in the file are left out.
@@ -35,13 +35,13 @@ class VowpalWabbit(Source):
     Options = ReadLimits
     _labels: np.ndarray | None = None
 
-    def _parts(self) -> Iterator[Block]:
+    def _raw_blocks(self) -> Iterator[Block]:
         if self._labels is None:
             self._labels = self._survey()
         for file in self.files:
             for chunk in self._lines(file):
                 rows = _numbered(chunk, self.words or Names())
-                rows.report(self._rejects, file, chunk, _EXPECTED)
+                rows.report(self._rejected_rows, file, chunk, _EXPECTED)
                 rows.round_exactly(chunk.data)
                 rows = rows._replace(tags=np.searchsorted(self._labels, rows.tags))
                 if len(rows.lines):
@@ -63,12 +63,12 @@ class VowpalWabbit(Source):
 
 
 def _numbered(chunk: Chunk, names: Names) -> SparseRows:
-    """The rows with words by their numbers among the names, to which new ones are added."""
+    """Reads the rows with words by their numbers among the names, to which new ones are added."""
     data = np.frombuffer(chunk.data, np.uint8)
-    found, stops, spaces, space_starts, space_stops = vw_rows(data, _LONGEST)
-    rows = SparseRows(*found)
-    words, word_names = spelled(data, rows.words, stops)
-    of_space, space_names = spelled(data, space_starts, space_stops)
+    arrays, stops, spaces, space_starts, space_stops = vw_rows(data, _LONGEST)
+    rows = SparseRows(*arrays)
+    words, word_names = dictionary_encode(data, rows.words, stops)
+    of_space, space_names = dictionary_encode(data, space_starts, space_stops)
     # namespace and word as one number, so that a name is made once and not for every time it is there
     keys = of_space[spaces].astype(np.int64) * len(word_names) + words
     _, firsts, numbers = np.unique(keys, return_index=True, return_inverse=True)

@@ -10,11 +10,11 @@ import numpy as np
 from tagcore.corpus import Block, Names
 from tagcore.kernels.parsing.lines import NEWLINE, NUMBER, PAIR, TAG, TWICE, WORD
 from tagcore.kernels.parsing.xc import xc_rows
+from tagcore.readers.bad_rows import BadRow, ReadError
 from tagcore.readers.companions import read_names
-from tagcore.readers.files import Chunk, InputFile, ReadLimits, first_bytes
-from tagcore.readers.rejects import BadRow, ReadError
+from tagcore.readers.input_files import Chunk, InputFile, ReadLimits, first_bytes
 from tagcore.readers.source import Source
-from tagcore.readers.sparse import MOST_COLUMNS, SparseRows
+from tagcore.readers.sparse_rows import MOST_COLUMNS, SparseRows
 
 HEADER = re.compile(rb"(\d{1,18})[ \t]+(\d{1,18})[ \t]+(\d{1,18})[ \t]*\r?(?:\n|$)")
 _WORD_NAMES, _TAG_NAMES = ("words.txt", "Xf.txt"), ("tags.txt", "Yf.txt")
@@ -22,14 +22,14 @@ _WORD_NAMES, _TAG_NAMES = ("words.txt", "Xf.txt"), ("tags.txt", "Yf.txt")
 
 @dataclass(frozen=True, kw_only=True)
 class XCOptions(ReadLimits):
-    """Files beside the data with one name a line; by default words.txt or Xf.txt, tags.txt or Yf.txt if there."""
+    """Files of names, one a line, beside the data; by default words.txt or Xf.txt, tags.txt or Yf.txt if there."""
 
     word_names: str | None = None
     tag_names: str | None = None
 
 
 class ExtremeClassification(Source):
-    """Words are called w0, w1, ... and tags 0, 1, ... unless files name them."""
+    """Documents of Extreme Classification text; words are w0, w1, ... and tags 0, 1, ... unless files name them."""
 
     format = "xc"
     Options = XCOptions
@@ -45,8 +45,8 @@ class ExtremeClassification(Source):
                 )
         self._rows = [header[0] for header in headers]
         folder = self.files[0].path.parent
-        self._word_file = _beside(folder, options.word_names, _WORD_NAMES)
-        self._tag_file = _beside(folder, options.tag_names, _TAG_NAMES)
+        self._word_file = _companion(folder, options.word_names, _WORD_NAMES)
+        self._tag_file = _companion(folder, options.tag_names, _TAG_NAMES)
         self.words = _names(self._word_file, headers[0][1], "w", options)
         self.tags = _names(self._tag_file, headers[0][2], "", options)
 
@@ -54,7 +54,7 @@ class ExtremeClassification(Source):
     def inputs(self) -> list[Path]:
         return super().inputs + [path for path in (self._word_file, self._tag_file) if path]
 
-    def _parts(self) -> Iterator[Block]:
+    def _raw_blocks(self) -> Iterator[Block]:
         for file, rows in zip(self.files, self._rows, strict=True):
             yield from self._read(file, rows)
 
@@ -67,28 +67,30 @@ class ExtremeClassification(Source):
             TWICE: "every word and every tag once in a row",
             NUMBER: "a finite number of single precision as value",
         }
-        found, before = 0, self._rejects.count
+        good, before = 0, self._rejected_rows.count
         for chunk in self._lines(file):
             chunk, rest = _cut(_without_header(chunk), n_rows + 1)
             self._refuse(file, rest, n_rows)
             if not chunk.data:
                 continue
             rows = SparseRows(*xc_rows(np.frombuffer(chunk.data, np.uint8), n_words, n_tags))
-            rows.report(self._rejects, file, chunk, expected)
+            rows.report(self._rejected_rows, file, chunk, expected)
             rows.round_exactly(chunk.data)
-            found += len(rows.lines)
+            good += len(rows.lines)
             if len(rows.lines):
                 yield rows.block(file, chunk.line, self._id_prefix(file), n_words)
-        rejected = self._rejects.count - before
-        if found + rejected < n_rows:
-            raise ReadError(f"{file.name}: {found + rejected} rows, expected {n_rows} as its first line says: cut off?")
+        rejected = self._rejected_rows.count - before
+        if good + rejected < n_rows:
+            raise ReadError(f"{file.name}: {good + rejected} rows, expected {n_rows} as its first line says: cut off?")
 
     def _refuse(self, file: InputFile, rest: Chunk, n_rows: int) -> None:
-        """Rows after the last one that the header speaks of; blank lines are none."""
+        """Rejects rows after the last one that the header speaks of; blank lines are none."""
         for line, raw in enumerate(rest.data.split(b"\n"), rest.line):
             if raw.strip():
                 text = raw[:200].decode(errors="replace")
-                self._rejects.add(file.name, line, text, f"no more than {n_rows} rows as its first line says", raw)
+                self._rejected_rows.add(
+                    file.name, line, text, f"no more than {n_rows} rows as its first line says", raw
+                )
 
 
 def _header(file: InputFile, limits: ReadLimits) -> tuple[int, int, int]:
@@ -111,7 +113,7 @@ def _without_header(chunk: Chunk) -> Chunk:
 
 
 def _cut(chunk: Chunk, last: int) -> tuple[Chunk, Chunk]:
-    """The lines up to the line `last`, and those after it."""
+    """Cuts the lines into those up to the line `last` and those after it."""
     if chunk.next_line <= last:
         return chunk, Chunk(b"", last + 1)
     room = max(0, last - chunk.line + 1)
@@ -120,7 +122,7 @@ def _cut(chunk: Chunk, last: int) -> tuple[Chunk, Chunk]:
     return Chunk(chunk.data[:at], chunk.line), Chunk(chunk.data[at:], chunk.line + room)
 
 
-def _beside(folder: Path, named: str | None, usual: Sequence[str]) -> Path | None:
+def _companion(folder: Path, named: str | None, usual: Sequence[str]) -> Path | None:
     if named is not None:
         return folder / named
     return next((folder / name for name in usual if (folder / name).is_file()), None)

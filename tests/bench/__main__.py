@@ -1,4 +1,4 @@
-"""`python -m tests.bench [names] [--data DIR]`: measures, prints, and writes the figures into docs/results.md.
+"""`python -m tests.bench [names] [--data DIR]`: measures, prints, and writes the figures into docs/results/.
 
 Without names all but those of scale, which take long: `scale-x` is `tests.bench.scale.bench_x`.
 """
@@ -7,39 +7,48 @@ import argparse
 import importlib
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from infra.cli.results import write_section
 
-RESULTS = Path(__file__).parents[2] / "docs" / "results.md"
+RESULTS = Path(__file__).parents[2] / "docs" / "results"
+
+
+class Section(NamedTuple):
+    """Where the figures of a benchmark stand: a page of docs/results, and the title there."""
+
+    page: str
+    title: str
+
+
 SECTIONS = {
-    "tfidf": "Text to tf-idf",
-    "knn": "Single queries to the kNN baseline",
-    "linear": "One-vs-rest linear",
-    "readers": "Readers",
-    "metrics": "Measures",
-    "selection": "Word selection",
-    "synthetic": "Planted data",
-    "bomc": "BOMC: training speed",
-    "bmlpl": "BMLPL: training speed",
-    "inference": "BMLPL: quality against time",
-    "lowrank": "Low-rank baselines of the BMLPL paper",
-    "cluster": "What a round on a cluster costs",
-    "runs": "Whole runs: quality, and the overhead of Prefect and MLflow",
+    "tfidf": Section("speed", "Text to tf-idf"),
+    "knn": Section("speed", "Single queries to the kNN baseline"),
+    "linear": Section("speed", "One-vs-rest linear"),
+    "readers": Section("speed", "Readers"),
+    "metrics": Section("speed", "Measures"),
+    "selection": Section("speed", "Word selection"),
+    "synthetic": Section("speed", "Planted data"),
+    "bomc": Section("speed", "BOMC: training speed"),
+    "bmlpl": Section("speed", "BMLPL: training speed"),
+    "inference": Section("bmlpl", "BMLPL: quality against time"),
+    "lowrank": Section("bmlpl", "Low-rank baselines of the BMLPL paper"),
+    "cluster": Section("scale", "What a round on a cluster costs"),
+    "runs": Section("runs", "Whole runs: quality, and the overhead of Prefect and MLflow"),
 }
 SCALE = {
-    "scale-rcv1": "RCV1 in full on two workers",
-    "scale-delicious": "A million bookmarks and 100,000 tags on two workers",
-    "scale-same": "The same model on any number of workers",
-    "scale-overhead": "Two workers against two threads",
-    "scale-rows": "Cost per row as rows grow",
+    "scale-rcv1": Section("scale", "RCV1 in full on two workers"),
+    "scale-delicious": Section("scale", "A million bookmarks and 100,000 tags on two workers"),
+    "scale-same": Section("scale", "The same model on any number of workers"),
+    "scale-overhead": Section("scale", "Two workers against two threads"),
+    "scale-rows": Section("scale", "Cost per row as rows grow"),
 }
-TITLES = SECTIONS | SCALE
+ALL_SECTIONS = SECTIONS | SCALE
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
-    parser.add_argument("names", nargs="*", choices=[[], *TITLES], metavar="name", help=", ".join(TITLES))
+    parser.add_argument("names", nargs="*", choices=[[], *ALL_SECTIONS], metavar="name", help=", ".join(ALL_SECTIONS))
     parser.add_argument("--data", type=Path, default=Path(__file__).parents[3] / "shared" / "data")
     parser.add_argument("--show", action="store_true", help="print the figures and write nothing")
     args = parser.parse_args()
@@ -48,14 +57,15 @@ def main() -> None:
         module = _module(name)
         rows = module.run(data)
         table = markdown(rows)
-        print(f"\n{TITLES[name]}\n\n{table}", flush=True)
+        page, title = ALL_SECTIONS[name]
+        print(f"\n{title}\n\n{table}", flush=True)
         if args.show:
             continue
         body = f"{str(module.__doc__).strip()}\n\n{table}"
         if rows and hasattr(module, "draw"):
-            picture = module.draw(rows).relative_to(RESULTS.parent)
-            body += f"\n\n![{TITLES[name]}]({picture.as_posix()})"
-        write_section(RESULTS, name, TITLES[name], body, f"python -m tests.bench {name}")
+            picture = module.draw(rows).relative_to(RESULTS)
+            body += f"\n\n![{title}]({picture.as_posix()})"
+        write_section(RESULTS / f"{page}.md", name, title, body, f"python -m tests.bench {name}")
 
 
 def _module(name: str) -> ModuleType:

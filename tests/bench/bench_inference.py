@@ -26,7 +26,7 @@ from tagcore.training import Learner
 from tasks.reporting.plots import against_setting
 from tests.problems import official_split
 
-PICTURE = Path(__file__).parents[2] / "docs" / "pictures" / "bmlpl-inference.png"
+PICTURE = Path(__file__).parents[2] / "docs" / "results" / "pictures" / "inference.png"
 SEED = 0
 TOPICS = {"bibtex": 64, "delicious": 100}
 METHODS: dict[str, dict[str, Any]] = {

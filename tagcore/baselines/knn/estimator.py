@@ -26,6 +26,12 @@ class KNN(TagModel):
     n_neighbors : how many documents vote.
     power : p above; larger trusts the nearest more, 0 lets all vote alike.
     weighting : "presence" lets a neighbour give 1 to each of its tags, "share" the tag's part of its counts.
+
+    Examples
+    --------
+    >>> model = KNN(n_neighbors=1).fit([[1.0, 0.0], [0.0, 1.0]], [[1, 0], [0, 1]])
+    >>> model.top_k([[2.0, 1.0]], 1)
+    (array([[0]]), array([[1.]]))
     """
 
     _arrays = (

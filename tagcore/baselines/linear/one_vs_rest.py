@@ -27,6 +27,12 @@ class OneVsRestLinear(_SparseLinear):
     prune : weights of smaller magnitude are dropped; 0 keeps all.
     tol, max_iter : when a tag's descent ends, as in liblinear.
     random_state : the order in which documents are visited, keyed by tag.
+
+    Examples
+    --------
+    >>> model = OneVsRestLinear().fit([[1.0, 0.0], [0.0, 1.0]], [[1, 0], [0, 1]])
+    >>> model.top_k([[2.0, 1.0]], 1)[0]
+    array([[0]])
     """
 
     _solver = solve

@@ -1,11 +1,11 @@
-"""The head of an ARFF file: what its relation says, its attributes, and the line after which its rows start."""
+"""Header of an ARFF file: what its relation says, its attributes, and the line after which its rows start."""
 
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tagcore.readers.files import InputFile, ReadLimits, line_chunks, too_long
-from tagcore.readers.rejects import BadRow, ReadError, not_utf8
+from tagcore.readers.bad_rows import BadRow, ReadError, not_utf8
+from tagcore.readers.input_files import InputFile, ReadLimits, line_chunks, too_long
 
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _ATTRIBUTE = re.compile(
@@ -20,6 +20,8 @@ _MOST_ATTRIBUTES = 1 << 24
 
 
 class Attribute(NamedTuple):
+    """One column: a word or a tag."""
+
     name: str
     binary: bool  # {0,1} rather than any number
     line: int
@@ -35,6 +37,7 @@ class Header(NamedTuple):
 
 
 def read_header(file: InputFile, limits: ReadLimits) -> Header:
+    """Reads up to the line @data; raises BadRow where a line is no header of ARFF."""
     lines: dict[str, int] = {}
     attributes: list[Attribute] = []
     meka: list[int | None] = [None, None]
@@ -45,8 +48,8 @@ def read_header(file: InputFile, limits: ReadLimits) -> Header:
                 raise BadRow(file.name, line, text, "attributes before the data")
             return Header(attributes, line, *meka)
         if word == "@relation":
-            found = [option.search(text) for option in (_LABELS, _SPLIT)]
-            meka = [int(match[1]) if match else None for match in found]
+            matches = [option.search(text) for option in (_LABELS, _SPLIT)]
+            meka = [int(match[1]) if match else None for match in matches]
             continue
         attribute = _parse(file, line, text)
         if attribute.name in lines:
@@ -61,7 +64,7 @@ def read_header(file: InputFile, limits: ReadLimits) -> Header:
 
 
 def header_lines(file: InputFile, limits: ReadLimits) -> Iterator[tuple[int, str]]:
-    """(line, text) of the lines that are neither blank nor a comment."""
+    """Reads (line, text) of the lines that are neither blank nor a comment."""
     for chunk in line_chunks(file, limits):
         if chunk.too_long:
             raise BadRow(file.name, chunk.line, len(chunk.data), too_long(limits.row_bytes))

@@ -1,13 +1,13 @@
-"""The label names of a Mulan XML file, read without any document type or entity."""
+"""Label names of a Mulan XML file, read without any document type or entity."""
 
 from xml.parsers import expat
 
-from tagcore.readers.files import InputFile, ReadLimits, read_small
-from tagcore.readers.rejects import ReadError
+from tagcore.readers.bad_rows import ReadError
+from tagcore.readers.input_files import InputFile, ReadLimits, read_small
 
 
 def read_labels(file: InputFile, limits: ReadLimits) -> dict[str, int]:
-    """Names of all `label` elements, also nested ones, and their lines."""
+    """Reads the names of all `label` elements, also nested ones, and their lines."""
     names: dict[str, int] = {}
     parser = expat.ParserCreate()
 

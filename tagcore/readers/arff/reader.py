@@ -11,10 +11,10 @@ from tagcore.kernels.parsing.arff import arff_rows
 from tagcore.kernels.parsing.lines import AFTER, BINARY, NUMBER, PAIR, TWICE, WIDTH, WORD
 from tagcore.readers.arff.header import Header, read_header
 from tagcore.readers.arff.labels import read_labels
-from tagcore.readers.files import Chunk, InputFile, ReadLimits
-from tagcore.readers.rejects import ReadError
+from tagcore.readers.bad_rows import ReadError
+from tagcore.readers.input_files import Chunk, InputFile, ReadLimits
 from tagcore.readers.source import Source
-from tagcore.readers.sparse import FirstRows, SparseRows
+from tagcore.readers.sparse_rows import FirstRows, SparseRows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ class ArffOptions(ReadLimits):
 
 
 class Arff(Source):
-    """Attributes are numeric or {0,1}; what a sparse row leaves out is 0."""
+    """Documents of ARFF files: attributes are numeric or {0,1}; what a sparse row leaves out is 0."""
 
     format = "arff"
     Options = ArffOptions
@@ -63,10 +63,10 @@ class Arff(Source):
     def inputs(self) -> list[Path]:
         return [*super().inputs, *([self._labels] if self._labels else [])]
 
-    def _parts(self) -> Iterator[Block]:
+    def _raw_blocks(self) -> Iterator[Block]:
         for file, header in zip(self.files, self._headers, strict=True):
             meka = self._labels is None and file.split is None and header.n_train is not None
-            first_rows = FirstRows(header.n_train or 0, self._rejects) if meka else None
+            first_rows = FirstRows(header.n_train or 0, self._rejected_rows) if meka else None
             for chunk in self._lines(file):
                 rows = after_line(chunk, header.data_line)
                 if rows.data:
@@ -86,15 +86,15 @@ class Arff(Source):
             AFTER: "one closing brace at the end of the row",
         }
         rows = SparseRows(*arff_rows(np.frombuffer(chunk.data, np.uint8), self._column, self._is_tag, self._is_binary))
-        splits = first_rows.of(rows) if first_rows else None
-        rows.report(self._rejects, file, chunk, expected)
+        splits = first_rows.train_mask(rows) if first_rows else None
+        rows.report(self._rejected_rows, file, chunk, expected)
         rows.round_exactly(chunk.data)
         if len(rows.lines):
             yield rows.block(file, chunk.line, self._id_prefix(file), len(self.words or ()), splits)
 
 
 def after_line(chunk: Chunk, line: int) -> Chunk:
-    """The lines after the given one."""
+    """Keeps the lines after the given one."""
     data = chunk.data
     if chunk.line > line:
         return chunk
@@ -118,7 +118,7 @@ def _label_file(files: Sequence[InputFile], named: str | None) -> Path | None:
 
 
 def _labels_by_number(file: InputFile, header: Header) -> set[str]:
-    """The first `-C` attributes, or where it is negative the last."""
+    """Names the tags: the first `-C` attributes, or where it is negative the last."""
     n = header.n_labels
     if n is None:
         raise ReadError(
@@ -132,10 +132,10 @@ def _labels_by_number(file: InputFile, header: Header) -> set[str]:
     return {attribute.name for attribute in labels}
 
 
-def _check_same(expected: Header, found: Header, file: InputFile, first: InputFile) -> None:
+def _check_same(expected: Header, header: Header, file: InputFile, first: InputFile) -> None:
     n = len(expected.attributes)
-    if len(found.attributes) != n:
-        raise ReadError(f"{file.name}: {len(found.attributes)} attributes, expected {n} as in {first.name}")
-    for a, b in zip(expected.attributes, found.attributes, strict=True):
+    if len(header.attributes) != n:
+        raise ReadError(f"{file.name}: {len(header.attributes)} attributes, expected {n} as in {first.name}")
+    for a, b in zip(expected.attributes, header.attributes, strict=True):
         if (a.name, a.binary) != (b.name, b.binary):
             raise ReadError(f"{file.name}, line {b.line}: attribute {b.name!r}, expected {a.name!r} as in {first.name}")

@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tagcore.readers.files import InputFile
-from tagcore.readers.rejects import ReadError
+from tagcore.readers.bad_rows import ReadError
+from tagcore.readers.input_files import InputFile
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,23 +31,23 @@ class Card:
         return self.expected.get("tags", 2) > 1 and self.expected.get("wordless", 0) < max(documents, 1)
 
     def find(self, place: Path) -> list[InputFile] | None:
-        """The files of this set in a folder, or beside a file, each plain or with .gz; None where one is missing."""
-        found = []
+        """Finds the files of this set in a folder or beside a file, plain or with .gz; None where one is missing."""
+        files = []
         folder = place if place.is_dir() else place.parent
         for name, split in self.files.items():
             path = next((p for p in (folder / name, folder / f"{name}.gz") if p.is_file()), None)
             if path is None:
                 return None
-            found.append(InputFile(path, split=split))
-        return found
+            files.append(InputFile(path, split=split))
+        return files
 
-    def compare(self, found: dict[str, int], rejected: int, where: str) -> None:
+    def compare(self, counts: dict[str, int], rejected: int, where: str) -> None:
         """Raises where what was read is not what the card says; rows that were rejected only count as rows."""
         expected = self.expected
         if rejected:
             documents = expected.get("documents", expected.get("train", 0) + expected.get("test", 0))
-            expected, found = {"documents": documents}, {"documents": found["documents"] + rejected}
-        wrong = [f"{found[what]} {what} (expected {n})" for what, n in expected.items() if found[what] != n]
+            expected, counts = {"documents": documents}, {"documents": counts["documents"] + rejected}
+        wrong = [f"{counts[what]} {what} (expected {n})" for what, n in expected.items() if counts[what] != n]
         if wrong:
             raise ReadError(
                 f"{where}: not the data set {self.name!r} of this name: {', '.join(wrong)}; "
@@ -57,11 +57,12 @@ class Card:
 
 @cache
 def known_cards() -> tuple[Card, ...]:
+    """Reads the cards of all known data sets, by name."""
     return tuple(_load(path) for path in sorted(Path(__file__).parent.glob("*.toml")))
 
 
 def recognise(path: Path | str) -> Card | None:
-    """The card of a folder, of FOLDER:NAME, or of a file that is a whole set."""
+    """Finds the card of a folder, of FOLDER:NAME, or of a file that is a whole set; None where it is no known set."""
     folder, name = split_name(path)
     if folder.is_file():
         mine = [card for card in known_cards() if list(card.files) == [folder.name.removesuffix(".gz")]]
@@ -73,8 +74,8 @@ def recognise(path: Path | str) -> Card | None:
             raise ReadError(f"{folder}: no data set called {name!r} there; there are {names}")
         return here[name]
     if len(here) > 1:
-        found = [card.find(folder) or [] for card in here.values()]
-        files = [file.name for files in found if len(files) == 1 for file in files]
+        files_of_sets = [card.find(folder) or [] for card in here.values()]
+        files = [files[0].name for files in files_of_sets if len(files) == 1]
         raise ReadError(
             f"{folder}: holds {len(here)} data sets; choose one: "
             f"{', '.join(f'{folder}:{name}' for name in here)} (or as a file: {', '.join(files)})"
@@ -83,16 +84,16 @@ def recognise(path: Path | str) -> Card | None:
 
 
 def data_sets(folder: Path) -> list[str]:
-    """Every known set to learn from, in a folder or one below it, as FOLDER or FOLDER:NAME."""
-    found = []
+    """Lists every known set to learn from, in a folder or one below it, as FOLDER or FOLDER:NAME."""
+    sources = []
     for place in (folder, *sorted(p for p in folder.iterdir() if p.is_dir())):
         here = [card for card in known_cards() if card.find(place)]
-        found += [f"{place}:{c.name}" if len(here) > 1 else str(place) for c in here if c.learnable]
-    return found
+        sources += [f"{place}:{c.name}" if len(here) > 1 else str(place) for c in here if c.learnable]
+    return sources
 
 
 def split_name(path: Path | str) -> tuple[Path, str | None]:
-    """(folder, NAME) of FOLDER:NAME; (path, None) of anything else."""
+    """Splits FOLDER:NAME into (folder, NAME); anything else is (path, None)."""
     whole = Path(path)
     folder, colon, name = str(path).rpartition(":")
     if colon and name and not whole.exists() and Path(folder).is_dir():

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.readers.files import CHUNK, InputFile, ReadLimits, check_expansion, read_chunks
-from tagcore.readers.rejects import ReadError, shorten
+from tagcore.readers.bad_rows import ReadError, shorten
+from tagcore.readers.input_files import CHUNK, InputFile, ReadLimits, check_expansion, read_chunks
 
 _MAGIC, _HEADER, _VERSION = b"MATLAB ", 128, 0x0100
 _ORDERS = {b"IM": "<", b"MI": ">"}
@@ -25,10 +25,12 @@ Shape = tuple[int, int]
 
 
 class Damaged(Exception):
-    """What is wrong with the bytes, before it is known in which file."""
+    """Bytes that are not as the format demands, before it is known in which file."""
 
 
 class Element(NamedTuple):
+    """Bytes of one type, the unit that a file is made of."""
+
     kind: int
     data: memoryview
 
@@ -44,10 +46,11 @@ class Variable:
     parts: list[Element]
 
     def read(self) -> np.ndarray | sp.csc_matrix:
+        """Makes the matrix; raises Damaged where its numbers do not fit its shape."""
         if not self.sparse:
             values = self._numbers(self.parts[0])
             if values.size != self.shape[0] * self.shape[1]:
-                raise Damaged(f"{values.size} numbers in {self.name}, which is {by(self.shape)}")
+                raise Damaged(f"{values.size} numbers in {self.name}, which is {shape_text(self.shape)}")
             return values.reshape(self.shape, order="F")
         rows, bounds = (self._numbers(part).astype(np.int64) for part in self.parts[:2])
         values = self._numbers(self.parts[2])
@@ -61,13 +64,13 @@ class Variable:
         if part.kind not in _NUMBERS:
             raise Damaged(f"element of type {part.kind} as numbers of {self.name}")
         kind = np.dtype(f"{self.order}{_NUMBERS[part.kind]}")
-        found = np.frombuffer(part.data, kind, len(part.data) // kind.itemsize)
-        return found.astype(kind.newbyteorder("="))
+        numbers = np.frombuffer(part.data, kind, len(part.data) // kind.itemsize)
+        return numbers.astype(kind.newbyteorder("="))
 
 
 def read_variables(file: InputFile, limits: ReadLimits, most: int) -> dict[str, Variable]:
-    """The matrices by name, held in memory, expanded, in at most `most` bytes; other variables are left out."""
-    found: dict[str, Variable] = {}
+    """Reads the matrices by name, held in memory, expanded, in at most `most` bytes; other variables are left out."""
+    variables: dict[str, Variable] = {}
     raw = _whole(file, limits, most)
     try:
         order = _order(raw)
@@ -75,15 +78,16 @@ def read_variables(file: InputFile, limits: ReadLimits, most: int) -> dict[str, 
             variable = _variable(body, order)
             if variable is None:
                 continue
-            if variable.name in found:
+            if variable.name in variables:
                 raise Damaged(f"two variables are called {shorten(variable.name)}")
-            found[variable.name] = variable
+            variables[variable.name] = variable
     except (Damaged, zlib.error, struct.error, UnicodeDecodeError) as error:
         raise ReadError(f"{file.name}: cut off or damaged ({error})") from None
-    return found
+    return variables
 
 
-def by(shape: Shape) -> str:
+def shape_text(shape: Shape) -> str:
+    """Writes a shape as messages show it."""
     return f"{shape[0]} × {shape[1]}"
 
 
@@ -109,7 +113,7 @@ def _order(raw: bytes) -> str:
 
 
 def _bodies(file: InputFile, raw: bytes, order: str, limits: ReadLimits, most: int) -> Iterator[memoryview]:
-    """What the matrices are made of."""
+    """Reads the bytes of every matrix, expanded."""
     room = most - len(raw)
     for element in _elements(memoryview(raw)[_HEADER:], order, padded=False):
         if element.kind == _COMPRESSED:
@@ -153,7 +157,7 @@ def _inflated(file: InputFile, packed: memoryview, limits: ReadLimits, room: int
 
 
 def _variable(body: memoryview, order: str) -> Variable | None:
-    """The matrix, or None where it is not one of real numbers, has no name, or not two sides."""
+    """Reads a matrix, or None where it is not one of real numbers, has no name, or not two sides."""
     parts = _elements(body, order)
     flags, sides, name = next(parts, None), next(parts, None), next(parts, None)
     if not (flags and sides and name) or len(flags.data) < 8 or sides.kind != _INT32:

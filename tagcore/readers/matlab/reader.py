@@ -9,11 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagcore.corpus import Block, Names
-from tagcore.readers.files import InputFile, ReadLimits
-from tagcore.readers.matlab.file import Damaged, Shape, Variable, by, read_variables
-from tagcore.readers.rejects import ReadError, shorten
+from tagcore.readers.bad_rows import ReadError, shorten
+from tagcore.readers.input_files import InputFile, ReadLimits
+from tagcore.readers.matlab.file import Damaged, Shape, Variable, read_variables, shape_text
 from tagcore.readers.source import Source
-from tagcore.readers.sparse import MOST_COLUMNS, SparseRows
+from tagcore.readers.sparse_rows import MOST_COLUMNS, SparseRows
 
 _DATA = ("data", "x", "features", "fea", "instances")
 _LABELS = ("target", "targets", "labels", "label", "y")
@@ -53,7 +53,7 @@ class _Pair(NamedTuple):
 
 
 class Matlab(Source):
-    """A document has the tags that are 1 in its labels and not those that are 0 or -1.
+    """Documents of MATLAB files: each has the tags that are 1 in its labels and not those that are 0 or -1.
 
     Words are called w0, w1, ... and tags 0, 1, ...; ids are the numbers of the documents, from 1, and so are the lines
     in messages. A file is read into memory as a whole.
@@ -62,24 +62,24 @@ class Matlab(Source):
     format = "matlab"
     Options = MatlabOptions
 
-    def _parts(self) -> Iterator[Block]:
+    def _raw_blocks(self) -> Iterator[Block]:
         for file in self.files:
-            found = read_variables(file, self.options, self.options.memory_bytes)
-            pairs = _pairs(file, found, self.options)
+            variables = read_variables(file, self.options, self.options.memory_bytes)
+            pairs = _pairs(file, variables, self.options)
             for pair in pairs:
                 prefix = self._id_prefix(file) if len(pairs) == 1 else f"{self._id_prefix(file)}{pair.file.split}:"
-                yield from self._read(pair, *self._matrices(found, pair), prefix)
+                yield from self._read(pair, *self._matrices(variables, pair), prefix)
 
-    def _matrices(self, found: Mapping[str, Variable], pair: _Pair) -> tuple[Any, Any]:
-        """(documents × words, documents × tags), dense or as CSR."""
-        variables = found[pair.data], found[pair.labels]
-        turned = _turned(pair, (variables[0].shape, variables[1].shape), self.options)
-        sizes = tuple(v.shape[0 if turn else 1] for v, turn in zip(variables, turned, strict=True))
-        n, most = variables[0].shape[turned[0]], self.options.memory_bytes // 8
+    def _matrices(self, variables: Mapping[str, Variable], pair: _Pair) -> tuple[Any, Any]:
+        """Reads (documents × words, documents × tags), dense or as CSR."""
+        both = variables[pair.data], variables[pair.labels]
+        turned = _turned(pair, (both[0].shape, both[1].shape), self.options)
+        sizes = tuple(v.shape[0 if turn else 1] for v, turn in zip(both, turned, strict=True))
+        n, most = both[0].shape[turned[0]], self.options.memory_bytes // 8
         if n > most:  # of a sparse matrix the file need not hold as much
             raise ReadError(f"{pair.file.name}: {n} documents, the limit memory_bytes allows {most}")
         try:
-            data, labels = (_oriented(v.read(), turn) for v, turn in zip(variables, turned, strict=True))
+            data, labels = (_oriented(v.read(), turn) for v, turn in zip(both, turned, strict=True))
         except Damaged as error:
             raise ReadError(f"{pair.file.name}: cut off or damaged ({error})") from None
         self._settle(pair.file, sizes)
@@ -87,13 +87,13 @@ class Matlab(Source):
 
     def _settle(self, file: InputFile, sizes: tuple[int, ...]) -> None:
         """Names so many words and tags, or checks that all files have as many."""
-        found = f"{file.name}: {sizes[0]} words and {sizes[1]} tags"
+        what = f"{file.name}: {sizes[0]} words and {sizes[1]} tags"
         if not all(1 <= n <= MOST_COLUMNS for n in sizes):
-            raise ReadError(f"{found}, expected from 1 to {MOST_COLUMNS} of each")
+            raise ReadError(f"{what}, expected from 1 to {MOST_COLUMNS} of each")
         if self.words is None:
             self.words, self.tags = Names(f"w{i}" for i in range(sizes[0])), Names(map(str, range(sizes[1])))
         elif sizes != (len(self.words), len(self.tags)):
-            raise ReadError(f"{found}, expected {len(self.words)} and {len(self.tags)} as in what was read before")
+            raise ReadError(f"{what}, expected {len(self.words)} and {len(self.tags)} as in what was read before")
 
     def _read(self, pair: _Pair, data: Any, labels: Any, prefix: str) -> Iterator[Block]:
         for start in range(0, data.shape[0], _ROWS):
@@ -106,18 +106,18 @@ class Matlab(Source):
                 **_flaws(given, ~np.isfinite(X.data), f"a finite number of single precision in {pair.data}"),
             }
             for row, (value, expected) in sorted(flaws.items()):
-                self._rejects.add(pair.file.name, start + row + 1, value, expected, b"")
+                self._rejected_rows.add(pair.file.name, start + row + 1, value, expected, b"")
             rows = np.setdiff1d(np.arange(X.shape[0]), list(flaws))
             if len(rows):
                 X, Y = X[rows], sp.csr_matrix(Y[rows] > 0)
                 X.eliminate_zeros()
                 none = np.empty(0, np.int64)
-                found = SparseRows(rows, X.indptr, X.indices, X.data, Y.indptr, Y.indices, none, none)
-                yield found.block(pair.file, start + 1, prefix, X.shape[1])
+                tagged = SparseRows(rows, X.indptr, X.indices, X.data, Y.indptr, Y.indices, none, none)
+                yield tagged.block(pair.file, start + 1, prefix, X.shape[1])
 
 
 def _oriented(matrix: Any, turn: bool) -> Any:
-    """With documents as rows."""
+    """Turns a matrix so that documents are its rows."""
     matrix = matrix.T if turn else matrix
     if not sp.issparse(matrix):
         return matrix
@@ -129,7 +129,7 @@ def _oriented(matrix: Any, turn: bool) -> Any:
 
 
 def _flaws(rows: sp.csr_matrix, wrong: np.ndarray, expected: str) -> dict[int, tuple[float, str]]:
-    """The first wrong value of every row that has one, and what was expected."""
+    """Finds the first wrong value of every row that has one, and what was expected."""
     places = np.flatnonzero(wrong)
     of_row, firsts = np.unique(np.searchsorted(rows.indptr, places, side="right") - 1, return_index=True)
     places = places[firsts]
@@ -137,41 +137,41 @@ def _flaws(rows: sp.csr_matrix, wrong: np.ndarray, expected: str) -> dict[int, t
     return {r: (v, f"{expected}, column {c + 1}") for r, c, v in zip(of_row.tolist(), columns, values, strict=True)}
 
 
-def _pairs(file: InputFile, found: Mapping[str, Variable], options: MatlabOptions) -> list[_Pair]:
-    """What belongs together: the variables that were named, or those of the usual names."""
-    data, labels = _pick(file, found, options.data, "", _DATA), _pick(file, found, options.labels, "", _LABELS)
+def _pairs(file: InputFile, variables: Mapping[str, Variable], options: MatlabOptions) -> list[_Pair]:
+    """Finds what belongs together: the variables that were named, or those of the usual names."""
+    data, labels = _pick(file, variables, options.data, "", _DATA), _pick(file, variables, options.labels, "", _LABELS)
     if data and labels:
         return [_Pair(file, data, labels)]
     pairs = []
     for part in ("train", "test"):
-        x, y = _pick(file, found, None, f"{part}_", _DATA), _pick(file, found, None, f"{part}_", _LABELS)
+        x, y = _pick(file, variables, None, f"{part}_", _DATA), _pick(file, variables, None, f"{part}_", _LABELS)
         if x and y:
             pairs.append(_Pair(replace(file, split=part), x, y))
     if len(pairs) == 2 and options.data is None and options.labels is None:
         return pairs
     raise ReadError(
-        f"{file.name}: data and labels not found by their usual names; {_listed(found)}: "
+        f"{file.name}: data and labels not found by their usual names; {_listed(variables)}: "
         "name them by data=... and labels=..."
     )
 
 
 def _pick(
-    file: InputFile, found: Mapping[str, Variable], named: str | None, prefix: str, usual: Sequence[str]
+    file: InputFile, variables: Mapping[str, Variable], named: str | None, prefix: str, usual: Sequence[str]
 ) -> str | None:
-    """The variable that was named, or the only one with a usual name, where there is one."""
+    """Picks the variable that was named, or the only one with a usual name, where there is one."""
     if named is not None:
-        if named not in found:
-            raise ReadError(f"{file.name}: no matrix of real numbers is called {named!r}; {_listed(found)}")
+        if named not in variables:
+            raise ReadError(f"{file.name}: no matrix of real numbers is called {named!r}; {_listed(variables)}")
         return named
-    names = [name for name in found if name.lower() in {prefix + usual_name for usual_name in usual}]
+    names = [name for name in variables if name.lower() in {prefix + usual_name for usual_name in usual}]
     if len(names) > 1:
         option = "data" if usual is _DATA else "labels"
         raise ReadError(f"{file.name}: {' or '.join(names)}? Name the right one by {option}=...")
     return names[0] if names else None
 
 
-def _listed(found: Mapping[str, Variable]) -> str:
-    shown = [f"{shorten(variable.name)} ({by(variable.shape)})" for variable in list(found.values())[:20]]
+def _listed(variables: Mapping[str, Variable]) -> str:
+    shown = [f"{shorten(variable.name)} ({shape_text(variable.shape)})" for variable in list(variables.values())[:20]]
     return f"its matrices of real numbers are {', '.join(shown)}" if shown else "it has no matrices of real numbers"
 
 
@@ -186,7 +186,7 @@ def _turned(pair: _Pair, shapes: tuple[Shape, Shape], options: MatlabOptions) ->
     ]
     if len(fits) == 1:
         return fits[0]
-    what = f"{pair.file.name}: {pair.data} is {by(shapes[0])} and {pair.labels} {by(shapes[1])}"
+    what = f"{pair.file.name}: {pair.data} is {shape_text(shapes[0])} and {pair.labels} {shape_text(shapes[1])}"
     if not fits:
         raise ReadError(f"{what}, expected as many documents in both")
     raise ReadError(f"{what}: whether documents are rows or columns is not clear; say documents= and label_documents=")

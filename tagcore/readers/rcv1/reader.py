@@ -12,13 +12,13 @@ import scipy.sparse as sp
 from tagcore.corpus import Block, Names, documents_table, taggings_table
 from tagcore.kernels.parsing.leading_number import headed_bags
 from tagcore.kernels.parsing.lines import NUMBER, PAIR, TAG, TWICE, WORD
-from tagcore.readers.companions import beside
-from tagcore.readers.files import Chunk, InputFile
-from tagcore.readers.ids import SeenIds
+from tagcore.readers.bad_rows import ReadError
+from tagcore.readers.companions import companion_file
+from tagcore.readers.ids import DocumentNumbers
+from tagcore.readers.input_files import Chunk, InputFile
 from tagcore.readers.qrels import QrelsOptions, official_split, read_judgements
-from tagcore.readers.rejects import ReadError
 from tagcore.readers.source import Source
-from tagcore.readers.sparse import MOST_COLUMNS, SparseRows
+from tagcore.readers.sparse_rows import MOST_COLUMNS, SparseRows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,25 +35,25 @@ class Rcv1Options(QrelsOptions):
 
 
 class Rcv1(Source):
-    """Words are called w1, w2, ... after the numbers of their terms. A document without judgements has no tags."""
+    """Documents of RCV1: words are called w1, w2, ... after their terms; one without judgements has no tags."""
 
     format = "rcv1"
     Options = Rcv1Options
 
     def __init__(self, files: Sequence[InputFile], options: Rcv1Options, *, skip_bad_rows: Path | None = None) -> None:
         super().__init__(files, options, skip_bad_rows=skip_bad_rows)
-        self._qrels = beside(self.files[0], options.qrels.removesuffix(".gz"))
+        self._qrels = companion_file(self.files[0], options.qrels.removesuffix(".gz"))
         self.words = Names(f"w{term}" for term in range(1, options.terms + 1))
 
     @property
     def inputs(self) -> list[Path]:
         return list(dict.fromkeys([*super().inputs, self._qrels.path]))
 
-    def _parts(self) -> Iterator[Block]:
+    def _raw_blocks(self) -> Iterator[Block]:
         documents, topics, names = read_judgements(self._qrels, self.options)
         for name in names:
             self.tags.id(name)
-        judged, seen = _Judged(documents, topics), SeenIds()
+        judged, seen = _TopicsByDocument(documents, topics), DocumentNumbers()
         for file in self.files:
             for chunk in self._lines(file):
                 documents, words = self._read(file, chunk, seen)
@@ -64,8 +64,8 @@ class Rcv1(Source):
         if self.counts.untagged == self.counts.documents:
             raise ReadError(f"{self.place}: none of its documents is in {self._qrels.name}")
 
-    def _read(self, file: InputFile, chunk: Chunk, seen: SeenIds) -> tuple[np.ndarray, sp.csr_matrix]:
-        """(numbers of the documents, documents × words)."""
+    def _read(self, file: InputFile, chunk: Chunk, seen: DocumentNumbers) -> tuple[np.ndarray, sp.csr_matrix]:
+        """Reads (numbers of the documents, documents × words)."""
         expected = {
             TAG: "the number of a document first, then a blank",
             PAIR: "a pair term:weight",
@@ -74,15 +74,15 @@ class Rcv1(Source):
             NUMBER: "a finite number of single precision as weight",
         }
         rows = SparseRows(*headed_bags(np.frombuffer(chunk.data, np.uint8), self.options.terms, 1, False))
-        rows.report(self._rejects, file, chunk, expected)
+        rows.report(self._rejected_rows, file, chunk, expected)
         rows.round_exactly(chunk.data)
         documents = rows.tags
         words = sp.csr_matrix((rows.values, rows.words, rows.word_ptr), shape=(len(documents), self.options.terms))
         words.sort_indices()
-        again = seen.again(documents)
+        again = seen.seen_before(documents)
         for row in np.flatnonzero(again):
             line, document = int(chunk.line + rows.lines[row]), int(documents[row])
-            self._rejects.add(file.name, line, document, "every document once", b"%d" % document)
+            self._rejected_rows.add(file.name, line, document, "every document once", b"%d" % document)
         return (documents[~again], words[~again]) if again.any() else (documents, words)
 
     def _block(self, file: InputFile, documents: np.ndarray, words: sp.csr_matrix, topics: sp.csr_matrix) -> Block:
@@ -94,8 +94,8 @@ class Rcv1(Source):
         )
 
 
-class _Judged:
-    """Topics by the number of the document."""
+class _TopicsByDocument:
+    """Topics of documents, asked for by their numbers."""
 
     def __init__(self, documents: np.ndarray, topics: sp.csr_matrix) -> None:
         order = np.argsort(documents)

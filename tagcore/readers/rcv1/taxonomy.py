@@ -1,4 +1,4 @@
-"""The tree of topics of RCV1: a line with a parent and its children, or `parent: P child: C` as in LYRL2004."""
+"""Tree of topics of RCV1: a line with a parent and its children, or `parent: P child: C` as in LYRL2004."""
 
 import re
 from pathlib import Path
@@ -6,17 +6,22 @@ from pathlib import Path
 import numpy as np
 
 from tagcore.corpus import Names
-from tagcore.readers.files import InputFile, ReadLimits, read_small
-from tagcore.readers.rejects import BadRow, ReadError
+from tagcore.readers.bad_rows import BadRow, ReadError
+from tagcore.readers.input_files import InputFile, ReadLimits, read_small
 
 _EDGE = re.compile(r"parent:\s*(\S+)\s+child:\s*(\S+)(?:\s+child-description:.*)?")
 _NO_PARENT = "None"
 
 
 def read_taxonomy(path: Path | str) -> tuple[list[str], np.ndarray]:
-    """(names, number of the parent of each); the parent of the root is -1.
+    """Reads (names, number of the parent of each); the parent of the root is -1.
 
-    >>> names, parents = read_taxonomy(folder / "rcv1.taxonomy")        # doctest: +SKIP
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = Path(folder, "topics").write_text("Root ECON SPORT\\nECON E1")
+    ...     names, parents = read_taxonomy(Path(folder, "topics"))
+    >>> names, parents.tolist()
+    (['Root', 'ECON', 'SPORT', 'E1'], [-1, 0, 0, 1])
     """
     file = InputFile(Path(path))
     names, parents, lines = Names(), dict[int, int](), dict[int, int]()
@@ -48,7 +53,7 @@ def _edges(file: InputFile, number: int, line: str) -> list[tuple[str, str]]:
 
 
 def _check_tree(file: InputFile, names: list[str], parents: np.ndarray) -> None:
-    """From every topic the way up must end, and at the same root."""
+    """Raises unless the way up from every topic ends, and at the same root."""
     roots = np.flatnonzero(parents < 0)
     if len(roots) > 1:
         raise ReadError(f"{file.name}: {names[roots[0]]!r} and {names[roots[1]]!r} have no parent, expected one root")

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tagcore.corpus import Block
-from tagcore.readers.documents import DocumentRows, Ids
-from tagcore.readers.files import InputFile, ReadLimits, read_chunks, too_long
-from tagcore.readers.rejects import Unexpected
+from tagcore.readers.bad_rows import BadValue
+from tagcore.readers.ids import DocumentIds
+from tagcore.readers.input_files import InputFile, ReadLimits, read_chunks, too_long
+from tagcore.readers.records import BlockBuilder
 from tagcore.readers.sgml import story as sgml_story
 from tagcore.readers.sgml.story import FIELDS, SPLITS
 from tagcore.readers.source import Source
@@ -40,8 +41,8 @@ class SgmlOptions(ReadLimits):
                 raise ValueError(f"{name} is {getattr(self, name)!r}, expected one of {', '.join(values)}")
 
 
-class _Piece(NamedTuple):
-    """A story, or where `flaw` says what was expected, something that is none."""
+class _RawStory(NamedTuple):
+    """Bytes of a story; or of something that is none, where `flaw` says what was expected."""
 
     line: int
     raw: bytes
@@ -54,51 +55,51 @@ class Sgml(Source):
     format = "sgml"
     Options = SgmlOptions
 
-    def _parts(self) -> Iterator[Block]:
+    def _raw_blocks(self) -> Iterator[Block]:
         shared = self._shared_tags() if self.options.subset == "shared" else None
-        ids = Ids(self.files)
+        ids = DocumentIds(self.files)
         for number, file in enumerate(self.files):
-            rows = DocumentRows(self.tags, ids, number, file.split, self._id_prefix(file))
-            for piece in _pieces(file, self.options):
+            rows = BlockBuilder(self.tags, ids, number, file.split, self._id_prefix(file))
+            for raw_story in _raw_stories(file, self.options):
                 try:
-                    self._add(rows, piece, shared)
-                except Unexpected as error:
-                    self._rejects.add(file.name, piece.line, error.value, error.expected, piece.raw)
+                    self._add(rows, raw_story, shared)
+                except BadValue as error:
+                    self._rejected_rows.add(file.name, raw_story.line, error.value, error.expected, raw_story.raw)
                 if len(rows) == _PART:
                     yield rows.block(html=False)
             if rows:
                 yield rows.block(html=False)
 
-    def _add(self, rows: DocumentRows, piece: _Piece, shared: set[str] | None) -> None:
-        if piece.flaw:
-            raise Unexpected(piece.raw[:200].decode("latin-1"), piece.flaw)
-        story = piece.raw.decode("latin-1")
-        found = sgml_story.attributes(story)
-        part = sgml_story.part(found, self.options.split)
+    def _add(self, rows: BlockBuilder, raw_story: _RawStory, shared: set[str] | None) -> None:
+        if raw_story.flaw:
+            raise BadValue(raw_story.raw[:200].decode("latin-1"), raw_story.flaw)
+        story = raw_story.raw.decode("latin-1")
+        attributes = sgml_story.attributes(story)
+        part = sgml_story.part(attributes, self.options.split)
         if part is None and self.options.unused == "drop":
             return
-        record = sgml_story.record(story, found, self.options.field)
+        record = sgml_story.record(story, attributes, self.options.field)
         if shared is not None:
             record["tags"] = [tag for tag in record["tags"] if tag in shared]
         if record["tags"] or self.options.subset == "all":
-            rows.add(piece.line, {**record, "split": part})
+            rows.add(raw_story.line, {**record, "split": part})
 
     def _shared_tags(self) -> set[str]:
-        """Tags that stories of both parts have, by a pass of its own."""
+        """Collects the tags that stories of both parts have, in a pass of its own."""
         seen: dict[str | None, set[str]] = {"train": set(), "test": set(), None: set()}
         for file in self.files:
-            for piece in _pieces(file, self.options):
-                story = piece.raw.decode("latin-1")
+            for raw_story in _raw_stories(file, self.options):
+                story = raw_story.raw.decode("latin-1")
                 try:
                     part = sgml_story.part(sgml_story.attributes(story), self.options.split)
                     seen[part].update(sgml_story.tags(story, self.options.field))
-                except Unexpected:
+                except BadValue:
                     continue  # the pass that reads the documents says so
         return seen["train"] & seen["test"]
 
 
-def _pieces(file: InputFile, limits: ReadLimits) -> Iterator[_Piece]:
-    """The file cut after every </REUTERS>, so that no more than one story is in memory."""
+def _raw_stories(file: InputFile, limits: ReadLimits) -> Iterator[_RawStory]:
+    """Cuts the file after every </REUTERS>, so that no more than one story is in memory."""
     held, line, skipping = b"", 1, False
     for data in read_chunks(file, limits):
         held += data
@@ -119,23 +120,23 @@ def _pieces(file: InputFile, limits: ReadLimits) -> Iterator[_Piece]:
         yield from _stories(held, line, limits)
 
 
-def _stories(raw: bytes, line: int, limits: ReadLimits) -> Iterator[_Piece]:
-    """What stands up to one </REUTERS>, or up to the end of the file: one story if all is well."""
+def _stories(raw: bytes, line: int, limits: ReadLimits) -> Iterator[_RawStory]:
+    """Cuts what stands up to one </REUTERS>, or up to the end of the file: one story if all is well."""
     before, *stories = raw.split(_BEGIN)
     text = before.strip()
     if text and not _is_doctype(text):
         blank = before.count(b"\n", 0, before.index(text))
-        yield _Piece(line + blank, text, "stories from <REUTERS ...> to </REUTERS>, and nothing between them")
+        yield _RawStory(line + blank, text, "stories from <REUTERS ...> to </REUTERS>, and nothing between them")
     line += before.count(b"\n")
     for rest in stories:
         story = _BEGIN + rest
         if len(story) > limits.row_bytes:
-            yield _Piece(line, story, too_long(limits.row_bytes))
+            yield _RawStory(line, story, too_long(limits.row_bytes))
         else:
-            yield _Piece(line, story, None if story.endswith(_END) else "</REUTERS> after the story: cut off?")
+            yield _RawStory(line, story, None if story.endswith(_END) else "</REUTERS> after the story: cut off?")
         line += story.count(b"\n")
 
 
 def _is_doctype(text: bytes) -> bool:
-    """One without declarations of its own."""
+    """Says whether it is a document type without declarations of its own."""
     return text.upper().startswith(b"<!DOCTYPE") and text.find(b">") == len(text) - 1

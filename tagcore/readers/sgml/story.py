@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple
 
-from tagcore.readers.rejects import Unexpected
+from tagcore.readers.bad_rows import BadValue
 
 FIELDS = ("topics", "places", "people", "orgs", "exchanges")
 _ATTRIBUTE = re.compile(r'([A-Z]+)="([^"]*)"')
@@ -17,7 +17,7 @@ _DATE = re.compile(r"\s*(\d{1,2})-([A-Z]{3})-(\d{4})\s+(\d\d:\d\d:\d\d)(\.\d{1,6
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 
 
-class Rule(NamedTuple):
+class SplitRule(NamedTuple):
     """An official split: which attribute decides, by which value, among stories of which TOPICS attribute."""
 
     attribute: str
@@ -27,52 +27,53 @@ class Rule(NamedTuple):
 
 
 # the README of the collection, section VIII
-SPLITS: Mapping[str, Rule] = {
-    "modapte": Rule("LEWISSPLIT", "TRAIN", "TEST", ("YES",)),
-    "modlewis": Rule("LEWISSPLIT", "TRAIN", "TEST", ("YES", "NO")),
-    "modhayes": Rule("CGISPLIT", "TRAINING-SET", "PUBLISHED-TESTSET", ("YES", "NO", "BYPASS")),
+SPLITS: Mapping[str, SplitRule] = {
+    "modapte": SplitRule("LEWISSPLIT", "TRAIN", "TEST", ("YES",)),
+    "modlewis": SplitRule("LEWISSPLIT", "TRAIN", "TEST", ("YES", "NO")),
+    "modhayes": SplitRule("CGISPLIT", "TRAINING-SET", "PUBLISHED-TESTSET", ("YES", "NO", "BYPASS")),
 }
 
 
 def attributes(story: str) -> dict[str, str]:
-    """Those of the tag <REUTERS ...> that the story begins with."""
+    """Reads the attributes of the tag <REUTERS ...> that the story begins with."""
     tag = story[: story.find(">") + 1]
     if not tag:
-        raise Unexpected(story[:80], '<REUTERS NAME="VALUE" ...>')
+        raise BadValue(story[:80], '<REUTERS NAME="VALUE" ...>')
     return dict(_ATTRIBUTE.findall(tag))
 
 
-def part(found: Mapping[str, str], split: str) -> str | None:
-    """train, test, or None for a story that the split does not use."""
+def part(attributes: Mapping[str, str], split: str) -> str | None:
+    """Returns train, test, or None for a story that the split does not use."""
     rule = SPLITS[split]
     for name in ("TOPICS", rule.attribute):
-        if name not in found:
-            raise Unexpected(" ".join(found) or None, f"the attribute {name}, which the split {split} goes by")
-    if found["TOPICS"] not in rule.topics:
+        if name not in attributes:
+            raise BadValue(" ".join(attributes) or None, f"the attribute {name}, which the split {split} goes by")
+    if attributes["TOPICS"] not in rule.topics:
         return None
-    return {rule.train: "train", rule.test: "test"}.get(found[rule.attribute])
+    return {rule.train: "train", rule.test: "test"}.get(attributes[rule.attribute])
 
 
 def tags(story: str, field: str) -> list[str]:
+    """Reads the names of one kind of category, such as topics or places."""
     content = _required(story, field.upper())
     before, *rest = content.split("<D>")
     names = [name.partition("</D>") for name in rest]
     if before.strip() or not all(end and name.strip() and not after.strip() for name, end, after in names):
-        raise Unexpected(content, f"<D>NAME</D> for each of the {field}")
+        raise BadValue(content, f"<D>NAME</D> for each of the {field}")
     return [plain(name) for name, _, _ in names]
 
 
-def record(story: str, found: Mapping[str, str], field: str) -> dict[str, Any]:
-    """The fields of the document. The dateline begins the text; by-lines are left out."""
-    if not found.get("NEWID", "").isdecimal():
-        raise Unexpected(found.get("NEWID"), "a whole number as NEWID")
+def record(story: str, attributes: Mapping[str, str], field: str) -> dict[str, Any]:
+    """Reads the fields of the document. The dateline begins the text; by-lines are left out."""
+    if not attributes.get("NEWID", "").isdecimal():
+        raise BadValue(attributes.get("NEWID"), "a whole number as NEWID")
     text = _required(story, "TEXT")
     title, body = _element(text, "TITLE"), _element(text, "BODY")
     if title is None and body is None:  # TYPE="UNPROC": a story whose form was unusual
         body = text
     dateline = _element(text, "DATELINE") or ""
     return {
-        "id": found["NEWID"],
+        "id": attributes["NEWID"],
         "title": " ".join(plain(title or "").split()) or None,
         "text": f"{plain(dateline)} {plain(body or '')}".strip() or None,
         "tags": tags(story, field),
@@ -81,7 +82,7 @@ def record(story: str, found: Mapping[str, str], field: str) -> dict[str, Any]:
 
 
 def plain(text: str) -> str:
-    """Entities decoded; control characters become blanks, as in the stories they stand where characters were lost."""
+    """Decodes entities; control characters become blanks, as in the stories they stand where characters were lost."""
     return _CONTROL.sub(" ", _ENTITY.sub(_decoded, text)).strip()
 
 
@@ -93,13 +94,13 @@ def _decoded(entity: re.Match[str]) -> str:
 
 
 def _element(text: str, name: str) -> str | None:
-    """What stands between the first <NAME>, perhaps with attributes, and the next </NAME>."""
+    """Returns the text from the first <NAME>, perhaps with attributes, to the next </NAME>."""
     begin = _begin(name).search(text)
     if not begin:
         return None
     end = text.find(f"</{name}>", begin.end())
     if end < 0:
-        raise Unexpected(begin[0], f"</{name}> after it")
+        raise BadValue(begin[0], f"</{name}> after it")
     return text[begin.end() : end]
 
 
@@ -111,12 +112,12 @@ def _begin(name: str) -> re.Pattern[str]:
 def _required(text: str, name: str) -> str:
     content = _element(text, name)
     if content is None:
-        raise Unexpected(text[:80], f"<{name}>...</{name}> in the story")
+        raise BadValue(text[:80], f"<{name}>...</{name}> in the story")
     return content
 
 
 def _time(text: str) -> str | None:
-    """As ISO 8601, or None for what is no date: one of the collection's own stories says 31-MAR-1987 605:12:19.12."""
+    """Writes a date as ISO 8601, or None for what is no date: one of the stories says 31-MAR-1987 605:12:19.12."""
     match = _DATE.match(text)
     if not match or match[2] not in _MONTHS:
         return None

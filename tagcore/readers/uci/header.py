@@ -1,11 +1,11 @@
-"""The columns of a UCI table: by the header that KEEL puts before it, or by its first row."""
+"""Columns of a UCI table: by the header that KEEL puts before it, or by its first row."""
 
 import re
 from typing import NamedTuple
 
 from tagcore.readers.arff.header import header_lines
-from tagcore.readers.files import InputFile, ReadLimits
-from tagcore.readers.rejects import BadRow, ReadError
+from tagcore.readers.bad_rows import BadRow, ReadError
+from tagcore.readers.input_files import InputFile, ReadLimits
 
 _ATTRIBUTE = re.compile(r"@attribute\s+('[^']*'|\"[^\"]*\"|[^\s'\"{\[]+)\s*(\S.*)", re.I)
 _NUMERIC = re.compile(r"(?:real|integer|numeric)\s*(?:\[[^\]]*\])?\s*", re.I)
@@ -14,7 +14,7 @@ _NUMBER = re.compile(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?\s*", re.I)
 
 
 class Table(NamedTuple):
-    """`class_column` is where the class stands; the rows begin after `data_line`."""
+    """Columns of a table: `class_column` is where the class stands; the rows begin after `data_line`."""
 
     names: list[str]
     class_column: int
@@ -28,6 +28,7 @@ class _Attribute(NamedTuple):
 
 
 def read_table(file: InputFile, class_column: str | None, limits: ReadLimits) -> Table:
+    """Reads the header of KEEL, or the first row where there is none."""
     attributes: dict[str, _Attribute] = {}
     output: str | None = None
     for line, text in header_lines(file, limits):
@@ -50,7 +51,7 @@ def read_table(file: InputFile, class_column: str | None, limits: ReadLimits) ->
 
 
 def looks_like_table(head: bytes) -> bool:
-    """Whether a file begins with a row of at least two numbers and a class."""
+    """Says whether a file begins with a row of at least two numbers and a class."""
     fields = head.partition(b"\n")[0].decode(errors="replace").split(",")
     numbers = [_NUMBER.fullmatch(field) is not None for field in fields]
     return len(fields) > 2 and all(numbers[1:-1]) and (numbers[0] or numbers[-1])

@@ -10,10 +10,10 @@ from tagcore.corpus import Block, Names
 from tagcore.kernels.parsing.lines import BINARY, NUMBER, TAG, TEXT, WIDTH
 from tagcore.kernels.parsing.uci import CLASS, FLAG, uci_rows
 from tagcore.readers.arff.reader import after_line
-from tagcore.readers.files import Chunk, InputFile, ReadLimits
-from tagcore.readers.rejects import ReadError
+from tagcore.readers.bad_rows import ReadError
+from tagcore.readers.input_files import Chunk, InputFile, ReadLimits
 from tagcore.readers.source import Source
-from tagcore.readers.sparse import FirstRows, SparseRows, spelled
+from tagcore.readers.sparse_rows import FirstRows, SparseRows, dictionary_encode
 from tagcore.readers.uci.header import read_table
 
 
@@ -43,7 +43,10 @@ class UciOptions(ReadLimits):
 
 
 class Uci(Source):
-    """Words are called as in the header of KEEL where there is one, else w0, w1, ...; classes as they are written."""
+    """Rows of a UCI table as documents.
+
+    Words are called as in the header of KEEL where there is one, else w0, w1, ...; classes as they are written.
+    """
 
     format = "uci"
     Options = UciOptions
@@ -65,10 +68,10 @@ class Uci(Source):
             self._column[flag] = FLAG
         self.words = Names(first.names[k - (k > first.class_column)] for k in others)
 
-    def _parts(self) -> Iterator[Block]:
+    def _raw_blocks(self) -> Iterator[Block]:
         for file, table in zip(self.files, self._tables, strict=True):
             number = self.options.split_number
-            first_rows = FirstRows(number, self._rejects) if number is not None else None
+            first_rows = FirstRows(number, self._rejected_rows) if number is not None else None
             for chunk in self._lines(file):
                 yield from self._read(file, after_line(chunk, table.data_line), first_rows)
             if first_rows:
@@ -83,14 +86,14 @@ class Uci(Source):
             WIDTH: f"{len(self._column)} values between commas",
         }
         data = np.frombuffer(chunk.data, np.uint8)
-        found, class_starts, class_stops, flags = uci_rows(data, self._column)
-        rows = SparseRows(*found)
-        splits = first_rows.of(rows) if first_rows else None
+        arrays, class_starts, class_stops, flags = uci_rows(data, self._column)
+        rows = SparseRows(*arrays)
+        splits = first_rows.train_mask(rows) if first_rows else None
         if self.options.split_column is not None:
             splits = ~flags
-        rows.report(self._rejects, file, chunk, expected)
+        rows.report(self._rejected_rows, file, chunk, expected)
         rows.round_exactly(chunk.data)
-        classes, names = spelled(data, class_starts, class_stops)
+        classes, names = dictionary_encode(data, class_starts, class_stops)
         tags = np.array([self.tags.id(name.decode()) for name in names], np.int32)[classes]
         rows = rows._replace(tag_ptr=np.arange(len(tags) + 1), tags=tags)
         if len(rows.lines):

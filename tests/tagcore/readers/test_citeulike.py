@@ -8,11 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tagcore.readers import files as files_module
-from tagcore.readers import open_source
+from tagcore.readers import input_files, open_source
+from tagcore.readers.bad_rows import BadRow, ReadError
 from tagcore.readers.citeulike import read_libraries
 from tagcore.readers.open import source_fingerprint
-from tagcore.readers.rejects import BadRow, ReadError
 from tests.tagcore.readers.helpers import read, whole
 
 FILES = {
@@ -162,7 +161,7 @@ def test_both_forms_say_the_same(folder: Path, papers: list[tuple[dict, set]], r
         (folder / "item-tag.dat").unlink(missing_ok=True)
         (folder / name).write_text("\n".join(lines) + "\n")
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(files_module, "CHUNK", chunk)
+            patch.setattr(input_files, "CHUNK", chunk)
             got = whole(open_source(folder / "mult.dat"), rows)
         np.testing.assert_array_equal(got.words, expected)
         assert [set(tags) for tags in got.tags] == [{"xyz"[t] for t in tags} for _, tags in papers]

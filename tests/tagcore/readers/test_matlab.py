@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 from scipy.io import savemat
 
 from tagcore.readers import open_source
-from tagcore.readers.rejects import BadRow, ReadError
+from tagcore.readers.bad_rows import BadRow, ReadError
 from tests.tagcore.readers.helpers import gzipped, read, whole
 
 DATA = np.array([[1.5, 0, -2], [0, 0, 4], [0, 0, 0], [7, 8, 9]])

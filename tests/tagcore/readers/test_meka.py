@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagcore.readers import open_source
-from tagcore.readers.rejects import ReadError
+from tagcore.readers.bad_rows import ReadError
 from tests.tagcore.readers.helpers import read
 
 FIRST = "@attribute x {0,1}\n@attribute y {0,1}\n@attribute a numeric\n@attribute 'b c' real\n@data\n"

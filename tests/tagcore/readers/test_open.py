@@ -9,9 +9,9 @@ import pytest
 from tagcore.corpus import Corpus, append_block, append_names
 from tagcore.readers import cards as cards_module
 from tagcore.readers import open_source
+from tagcore.readers.bad_rows import BadRow, ReadError
 from tagcore.readers.cards import Card, known_cards, recognise
 from tagcore.readers.open import source_fingerprint
-from tagcore.readers.rejects import BadRow, ReadError
 from tagcore.store.datasets import write_dataset
 from tests.tagcore.readers.helpers import jsonl, read, whole, zipped
 

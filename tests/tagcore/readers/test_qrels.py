@@ -1,17 +1,14 @@
-"""Relevance judgements: documents with topics and no words, and the tree that the topics form."""
+"""Relevance judgements: documents with topics and no words."""
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tagcore.readers import files as files_module
-from tagcore.readers import open_source
+from tagcore.readers import input_files, open_source
+from tagcore.readers.bad_rows import BadRow, ReadError
 from tagcore.readers.qrels import read_qrels
-from tagcore.readers.rcv1.taxonomy import read_taxonomy
-from tagcore.readers.rejects import BadRow, ReadError
 from tests.tagcore.readers.helpers import gzipped, read, whole
 
 SMALL = b"E11 7 1\nECAT 7 1\nC1 3 1\nE11 9 1\r\n\nC1 9 1\n"
@@ -93,47 +90,9 @@ def test_wherever_chunks_end(tmp_path: Path, documents: list[tuple[int, list[str
     lines = "".join(f"{topic} {number} 1\n" for number, topics in documents for topic in topics)
     path = write(tmp_path / "a.qrels", lines.encode())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files_module, "CHUNK", chunk)
+        patch.setattr(input_files, "CHUNK", chunk)
         got = whole(open_source(path), rows)
         numbers, matrix, names = read_qrels(path)
     assert got.ids == [str(number) for number, _ in documents] == [str(n) for n in numbers]
     assert [sorted(tags) for tags in got.tags] == [sorted(topics) for _, topics in documents]
     assert [{names[i] for i in matrix[row].indices} for row in range(len(documents))] == [set(t) for _, t in documents]
-
-
-def test_a_taxonomy(tmp_path: Path) -> None:
-    expected = ["Root", "C", "E", "C1", "C2", "C11"]
-    short = write(tmp_path / "a", b"Root\tC\tE\nC\tC1 C2\r\n\nC1\tC11\n")
-    long = b"".join(
-        b"parent: %s child: %s child-description: SOME words\n" % pair
-        for pair in [
-            (b"None", b"Root"),
-            (b"Root", b"C"),
-            (b"Root", b"E"),
-            (b"C", b"C1"),
-            (b"C", b"C2"),
-            (b"C1", b"C11"),
-        ]
-    )
-    for path in (short, write(tmp_path / "b", long)):
-        names, parents = read_taxonomy(path)
-        assert names == expected
-        np.testing.assert_array_equal(parents, [-1, 0, 0, 1, 1, 3])
-
-
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (b"Root A\nRoot B\nB A\n", "line 3: found 'A', expected one parent for each topic; line 1 has another"),
-        (b"Root A\nB\n", "line 2: found 'B', expected a parent and its children"),
-        (b"A B\nB A\n", "'A' is above itself or below such a topic"),
-        (b"Root C\nA B\nB D\nD A\n", "'A' is above itself or below such a topic"),
-        (b"A B\nC D\n", "'A' and 'C' have no parent, expected one root"),
-        (b"parent: A\n", "line 1: found 'parent: A', expected parent: NAME child: NAME"),
-        (b"\n", "no topics"),
-    ],
-)
-def test_what_is_no_tree(tmp_path: Path, data: bytes, message: str) -> None:
-    with pytest.raises(ReadError, match=message) as caught:
-        read_taxonomy(write(tmp_path / "a", data))
-    assert str(tmp_path / "a") in str(caught.value)

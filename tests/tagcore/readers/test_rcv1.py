@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
 from tagcore.readers import open_source
+from tagcore.readers.bad_rows import BadRow, ReadError
 from tagcore.readers.open import source_fingerprint
-from tagcore.readers.rejects import BadRow, ReadError
 from tests.tagcore.readers.helpers import gzipped, read, whole
 
 QRELS = b"E11 7 1\nECAT 7 1\nC1 3 1\nE11 9 1\n"

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tagcore.readers import open_source
-from tagcore.readers.files import CHUNK
-from tagcore.readers.rejects import BadRow, ReadError
+from tagcore.readers.bad_rows import BadRow, ReadError
+from tagcore.readers.input_files import CHUNK
 from tests.tagcore.readers.helpers import read, whole
 
 TEXT = "<TEXT>&#2;\n<TITLE>A TITLE</TITLE>\n<DATELINE>    ROME, Feb 26 - </DATELINE><BODY>Body &#3;</BODY></TEXT>"

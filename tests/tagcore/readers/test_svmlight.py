@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file, load_svmlight_files
 
 from tagcore.readers import open_source
-from tagcore.readers.rejects import BadRow, ReadError
+from tagcore.readers.bad_rows import BadRow, ReadError
 from tests.tagcore.readers.helpers import gzipped, read, whole
 
 SMALL = "1,12 3:0.5 7:1 # why\n# nothing\n\n 2:-2e1 7:0\n-1 qid:3 2:1\n+12.0\n"

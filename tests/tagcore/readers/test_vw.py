@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tagcore.kernels.parsing.utf8 import utf8_flaw
 from tagcore.readers import open_source
-from tagcore.readers.rejects import BadRow, ReadError
+from tagcore.readers.bad_rows import BadRow, ReadError
 from tests.tagcore.readers.helpers import gzipped, read, whole
 
 SMALL = "1,5 |a x:0.5 y y:-1e-1 |b x\n\n-1 'id | x y:0\n tag| z\n'q |a x|c x\n|a\n5 named| z:2\n"

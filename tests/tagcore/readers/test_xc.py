@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
 from tagcore.readers import open_source
-from tagcore.readers.rejects import BadRow, ReadError
+from tagcore.readers.bad_rows import BadRow, ReadError
 from tests.tagcore.readers.helpers import gzipped, read, whole
 
 SMALL = "4 3 2\n0,1 0:1 2:0.5\n 1:-2e1\n1\n\n"
@@ -117,8 +117,8 @@ def test_blank_lines_at_the_end_are_no_rows(tmp_path: Path) -> None:
 def test_a_value_in_the_middle_of_two_floats_is_rounded_as_numpy_does(tmp_path: Path) -> None:
     ulp = 2.0**-24
     middles = [1 + ulp, 1 + 3 * ulp, -(1 + ulp)]
-    spelled = " ".join(f"{i}:{m:.40f}" for i, m in enumerate(middles))
-    got = read(write(tmp_path / "a.txt", f"1 3 2\n0 {spelled}"))
+    dictionary_encode = " ".join(f"{i}:{m:.40f}" for i, m in enumerate(middles))
+    got = read(write(tmp_path / "a.txt", f"1 3 2\n0 {dictionary_encode}"))
     np.testing.assert_array_equal(got.words, [np.array(middles).astype(np.float32)])
 
 

@@ -1,4 +1,4 @@
-"""The bytes of input files, plain, gzip or in a zip, within limits that a hostile or broken file cannot pass."""
+"""Bytes of input files, plain, gzip or in a zip, within limits that a hostile or broken file cannot pass."""
 
 import struct
 import zipfile
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from tagcore.readers.rejects import ReadError
+from tagcore.readers.bad_rows import ReadError
 
 CHUNK = 4 << 20
 _BOM = b"\xef\xbb\xbf"
@@ -46,11 +46,12 @@ class InputFile:
 
     @property
     def name(self) -> str:
-        """as messages show it; a member's name is text and never becomes a path."""
+        """Name that messages show; a member's name is text and never becomes a path."""
         return str(self.path) if self.member is None else f"{self.path}!{self.member}"
 
     @property
     def stem(self) -> str:
+        """File name up to its first dot."""
         inner = self.member.rpartition("/")[2] if self.member is not None else self.path.name
         return inner.partition(".")[0]
 
@@ -64,11 +65,12 @@ class Chunk(NamedTuple):
 
     @property
     def next_line(self) -> int:
+        """Number of the line after the chunk."""
         return self.line + int(np.count_nonzero(np.frombuffer(self.data, np.uint8) == ord("\n")))
 
 
 def read_chunks(file: InputFile, limits: ReadLimits) -> Iterator[bytes]:
-    """The expanded bytes, a few MiB at a time."""
+    """Reads the expanded bytes, a few MiB at a time."""
     with errors_named(file.name), _open(file, limits) as (stream, packed):
         total = 0
         for data in _read(stream) if packed is None else _read_ahead(stream):
@@ -84,7 +86,7 @@ def _read(stream: Any) -> Iterator[bytes]:
 
 
 def _read_ahead(stream: Any) -> Iterator[bytes]:
-    """The same, where another thread expands the next bytes while the caller is busy with these."""
+    """Reads a stream while another thread expands the next bytes, so that the caller need not wait for them."""
     with ThreadPoolExecutor(1) as other:
         data = stream.read(CHUNK)
         while data:
@@ -94,7 +96,7 @@ def _read_ahead(stream: Any) -> Iterator[bytes]:
 
 
 def line_chunks(file: InputFile, limits: ReadLimits) -> Iterator[Chunk]:
-    """The same bytes, cut at line ends and without a byte order mark."""
+    """Reads whole lines, a few MiB at a time, without a byte order mark."""
     held, line, dropping, first = b"", 1, False, True
     for data in read_chunks(file, limits):
         if first:
@@ -118,12 +120,13 @@ def line_chunks(file: InputFile, limits: ReadLimits) -> Iterator[Chunk]:
 
 
 def first_bytes(file: InputFile, limits: ReadLimits, size: int = 4096) -> bytes:
+    """Reads how the file begins, without a byte order mark."""
     with errors_named(file.name), _open(file, limits) as (stream, _):
         return stream.read(size).removeprefix(_BOM)
 
 
 def read_small(file: InputFile, limits: ReadLimits) -> bytes:
-    """All of a side file, which must keep within the limit of one row."""
+    """Reads all of a companion file, which must keep within the limit of one row."""
     with errors_named(file.name), _open(file, limits) as (stream, _):
         data = stream.read(limits.row_bytes + 1)
     if len(data) > limits.row_bytes:
@@ -132,7 +135,7 @@ def read_small(file: InputFile, limits: ReadLimits) -> bytes:
 
 
 def zip_members(path: Path) -> list[str]:
-    """The names of the files in a zip, hidden and system ones left out."""
+    """Lists the files in a zip, hidden and system ones left out."""
     with errors_named(str(path)), _zip(path) as archive:
         infos = archive.infolist()
     if len(infos) > _MOST_MEMBERS:
@@ -142,6 +145,7 @@ def zip_members(path: Path) -> list[str]:
 
 
 def is_zip(path: Path) -> bool:
+    """Says whether the file is a zip, by its name or by how it begins."""
     return path.suffix.lower() == ".zip" or _starts_with(path, b"PK\x03\x04")
 
 
@@ -151,12 +155,13 @@ def _starts_with(path: Path, magic: bytes) -> bool:
 
 
 def too_long(limit: int) -> str:
+    """Words the limit of a row for a message."""
     return f"at most {limit} bytes a row (the limit row_bytes)"
 
 
 @contextmanager
 def _open(file: InputFile, limits: ReadLimits) -> Iterator[tuple[Any, int | None]]:
-    """(stream, compressed size or None where the file is plain)."""
+    """Opens the expanded bytes: (stream, compressed size or None where the file is plain)."""
     if file.path.is_dir():
         raise ReadError(f"{file.name}: a folder, expected a file")
     if file.path.exists() and not file.path.is_file():
@@ -191,7 +196,7 @@ def _zip(path: Path) -> Iterator[zipfile.ZipFile]:
 
 @contextmanager
 def errors_named(name: str) -> Iterator[None]:
-    """Whatever goes wrong with a file becomes a ReadError that names it."""
+    """Turns whatever goes wrong with a file into a ReadError that names it."""
     try:
         yield
     except ReadError:
@@ -205,6 +210,7 @@ def errors_named(name: str) -> Iterator[None]:
 
 
 def check_expansion(file: InputFile, expanded: int, packed: int, limits: ReadLimits) -> None:
+    """Raises where compressed bytes become more than the limits allow."""
     if expanded > limits.expanded_bytes:
         raise ReadError(
             f"{file.name}: expands to {expanded} bytes, the limit expanded_bytes is {limits.expanded_bytes}"
@@ -216,7 +222,7 @@ def check_expansion(file: InputFile, expanded: int, packed: int, limits: ReadLim
 
 
 def _within(chunk: Chunk, longest: int) -> Iterator[Chunk]:
-    """The lines as one chunk, or cut around those that are too long."""
+    """Gives the lines as one chunk, or cut around those that are too long."""
     data, line = chunk.data, chunk.line
     if len(data) <= longest:
         if data:

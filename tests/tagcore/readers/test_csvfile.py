@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tagcore.readers.rejects import BadRow, ReadError
+from tagcore.readers.bad_rows import BadRow, ReadError
 from tests.tagcore.readers.helpers import gzipped, read, zipped
 
 TABLE = '"id","title","content","tags"\n"7","A","one\n""two"", three","red green"\n8,B,four,\n'

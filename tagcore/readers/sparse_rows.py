@@ -1,4 +1,4 @@
-"""From the arrays that the kernels give to a Block, and from their notes to bad rows."""
+"""Rows of counted words as the parsing kernels give them: made into a Block, and the bad ones rejected."""
 
 import re
 from collections.abc import Mapping
@@ -11,22 +11,24 @@ import scipy.sparse as sp
 
 from tagcore.corpus import Block, documents_table, taggings_table
 from tagcore.kernels.parsing.lines import gather
-from tagcore.readers.files import Chunk, InputFile
-from tagcore.readers.rejects import ReadError, Rejects
+from tagcore.readers.bad_rows import ReadError, RejectedRows
+from tagcore.readers.input_files import Chunk, InputFile
 
 MOST_COLUMNS = 1 << 24  # words or tags of one set
 _NO_DIGIT = re.compile(rb"[^-+.0-9eE]")  # what cannot be part of a number
 
 
-def report_bad(bad: np.ndarray, rejects: Rejects, file: InputFile, chunk: Chunk, expected: Mapping[int, str]) -> None:
-    """The kernels' table of bad rows; `expected` says of each rule what should have been there."""
+def reject_bad_rows(
+    bad: np.ndarray, rejected_rows: RejectedRows, file: InputFile, chunk: Chunk, expected: Mapping[int, str]
+) -> None:
+    """Rejects the rows in a kernel's table of bad ones; `expected` says for each rule what should have been there."""
     for line, rule, start, end, first, last in bad.tolist():
         token = chunk.data[start:end].decode(errors="replace")
-        rejects.add(file.name, chunk.line + line, token, expected[rule], chunk.data[first:last])
+        rejected_rows.add(file.name, chunk.line + line, token, expected[rule], chunk.data[first:last])
 
 
 class SparseRows(NamedTuple):
-    """What the kernels that read rows give, with its meaning told at `xc_rows`."""
+    """Arrays that every kernel for rows of words gives; their meaning is told at `xc_rows`."""
 
     lines: np.ndarray
     word_ptr: np.ndarray
@@ -44,13 +46,14 @@ class SparseRows(NamedTuple):
             after = _NO_DIGIT.search(data, start)
             self.values[at] = np.float32(float(data[start : after.start() if after else None]))
 
-    def report(self, rejects: Rejects, file: InputFile, chunk: Chunk, expected: Mapping[int, str]) -> None:
-        report_bad(self.bad, rejects, file, chunk, expected)
+    def report(self, rejected_rows: RejectedRows, file: InputFile, chunk: Chunk, expected: Mapping[int, str]) -> None:
+        """Rejects the bad rows of the chunk."""
+        reject_bad_rows(self.bad, rejected_rows, file, chunk, expected)
 
     def block(
         self, file: InputFile, first_line: int, prefix: str, n_words: int, splits: np.ndarray | None = None
     ) -> Block:
-        """The rows as documents whose ids are their line numbers after the prefix.
+        """Makes the rows documents whose ids are their line numbers after the prefix.
 
         `splits` says for every row whether it is for training, where one file holds both sides.
         """
@@ -71,17 +74,17 @@ class SparseRows(NamedTuple):
 class FirstRows:
     """A published split of one file: its first `number` rows are for training, rows that are rejected among them."""
 
-    def __init__(self, number: int, rejects: Rejects) -> None:
+    def __init__(self, number: int, rejected_rows: RejectedRows) -> None:
         self.number, self.good = number, 0
-        self._rejects, self._before = rejects, rejects.count
+        self._rejected_rows, self._before = rejected_rows, rejected_rows.count
 
     @property
     def rows(self) -> int:
-        """Rows so far."""
-        return self.good + self._rejects.count - self._before
+        """Number of rows so far, good and bad."""
+        return self.good + self._rejected_rows.count - self._before
 
-    def of(self, rows: SparseRows) -> np.ndarray:
-        """Which of the good rows are for training; to be asked before the bad ones are reported."""
+    def train_mask(self, rows: SparseRows) -> np.ndarray:
+        """Says which of the good rows are for training; to be asked before the bad ones are reported."""
         places = self.rows + np.arange(len(rows.lines)) + np.searchsorted(rows.bad[:, 0], rows.lines)
         self.good += len(rows.lines)
         return places < self.number
@@ -92,8 +95,8 @@ class FirstRows:
             raise ReadError(f"{file.name}: {self.rows} rows, expected more than {option} {self.number}: cut off?")
 
 
-def spelled(data: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> tuple[np.ndarray, list[bytes]]:
-    """(number of every piece data[start:stop] among the different ones, those in the order of their first place)."""
+def dictionary_encode(data: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> tuple[np.ndarray, list[bytes]]:
+    """Numbers the texts data[start:stop]: (number of each among the different ones, those as they first appear)."""
     text, offsets = gather(data, starts, stops)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(text)]
     encoded = pa.Array.from_buffers(pa.large_binary(), len(starts), buffers).dictionary_encode()

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tagcore.readers import files as files_module
-from tagcore.readers import open_source
-from tagcore.readers.files import Chunk, InputFile, ReadLimits, line_chunks, zip_members
-from tagcore.readers.rejects import ReadError
+from tagcore.readers import input_files, open_source
+from tagcore.readers.bad_rows import ReadError
+from tagcore.readers.input_files import Chunk, InputFile, ReadLimits, line_chunks, zip_members
 from tests.tagcore.readers.helpers import gzipped, read, zipped
 
 ROWS = b"".join(b'{"text": "row %d %d", "tags": ["t"]}\n' % (i, i * i * 7919) for i in range(3000))
@@ -88,7 +87,7 @@ def test_other_zip_methods(tmp_path: Path) -> None:
 
 def test_bombs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blank = b" " * 3_000_000 + b"\n"
-    monkeypatch.setattr(files_module, "_FREE_EXPANSION", 1 << 20)
+    monkeypatch.setattr(input_files, "_FREE_EXPANSION", 1 << 20)
     for path in (gzipped(tmp_path / "a.jsonl.gz", blank), zipped(tmp_path / "b.zip", a__jsonl=blank)):
         with pytest.raises(ReadError, match=r"expand to .*, the limit expansion is 300 times"):
             read(path)
@@ -143,7 +142,7 @@ def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_lines_are_whole_whatever_the_size_of_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     lines = [b"a", b"", b"bb", b"ccccccccc", b"", b"dd", b"eeeeeeee", b"f"]
     (tmp_path / "a").write_bytes(b"\n".join(lines))
-    monkeypatch.setattr(files_module, "CHUNK", size)
+    monkeypatch.setattr(input_files, "CHUNK", size)
     chunks = list(line_chunks(InputFile(tmp_path / "a"), ReadLimits(row_bytes=4)))
     assert [c.line for c in chunks if c.too_long] == [4, 7]
     good = {c.line + i: text for c in chunks if not c.too_long for i, text in enumerate(c.data.split(b"\n")) if text}
@@ -152,11 +151,11 @@ def test_lines_are_whole_whatever_the_size_of_reads(tmp_path: Path, monkeypatch:
 
 
 def test_who_stops_reading_leaves_no_thread_and_no_open_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files_module, "CHUNK", 64)
+    monkeypatch.setattr(input_files, "CHUNK", 64)
     path = gzipped(tmp_path / "a.jsonl.gz", ROWS)
-    assert b"".join(files_module.read_chunks(InputFile(path), ReadLimits())) == ROWS
+    assert b"".join(input_files.read_chunks(InputFile(path), ReadLimits())) == ROWS
     threads, opened = threading.active_count(), len(os.listdir("/proc/self/fd"))
-    chunks = files_module.read_chunks(InputFile(path), ReadLimits())
+    chunks = input_files.read_chunks(InputFile(path), ReadLimits())
     assert next(chunks) == ROWS[:64]
     chunks.close()
     assert (threading.active_count(), len(os.listdir("/proc/self/fd"))) == (threads, opened)

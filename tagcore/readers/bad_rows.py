@@ -1,4 +1,4 @@
-"""What is said about input that cannot be read, and the side file of rows that were left out."""
+"""Errors about input that cannot be read, and the side file of rows that were left out."""
 
 import json
 import os
@@ -26,16 +26,16 @@ class BadRow(ReadError):
         return type(self), (self.file, self.line, self.value, self.expected)
 
 
-class Unexpected(Exception):
-    """A value that a row should not have, before it is known in which row of which file."""
+class BadValue(Exception):
+    """A value that is not as it should be, before it is known in which row of which file."""
 
     def __init__(self, value: Any, expected: str) -> None:
         super().__init__(value, expected)
         self.value, self.expected = value, expected
 
 
-class Rejects:
-    """Takes bad rows: raises the first, or with a path writes all of them there, one JSON object a line.
+class RejectedRows:
+    """Bad rows of one pass: raises the first, or with a path writes all of them there, one JSON object a line.
 
     The side file takes its name when the reading has ended well; until then one that stood before stays.
     """
@@ -47,6 +47,7 @@ class Rejects:
         self._out: IO[str] | None = None
 
     def add(self, file: str, line: int, value: Any, expected: str, row: bytes) -> None:
+        """Raises a BadRow, or notes the row in the side file."""
         bad = BadRow(file, line, value, expected)
         if self._out is None:
             raise bad
@@ -55,7 +56,7 @@ class Rejects:
         note = {"file": file, "line": line, "reason": str(bad), "row": text[:_KEPT]}
         self._out.write(json.dumps(note) + "\n")
 
-    def __enter__(self) -> "Rejects":
+    def __enter__(self) -> "RejectedRows":
         if self._filling:
             try:
                 self._out = open(self._filling, "w", encoding="utf-8")
@@ -75,11 +76,12 @@ class Rejects:
 
 
 def shorten(value: Any) -> str:
-    """The value as a message shows it."""
+    """Writes a value as a message shows it."""
     text = repr(value) if isinstance(value, str) else str(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text)} characters)"
 
 
-def not_utf8(error: UnicodeDecodeError) -> Unexpected:
-    found = bytes(error.object[error.start : error.end])
-    return Unexpected(found, f"UTF-8 text ({error.reason} at byte {error.start + 1} of the line)")
+def not_utf8(error: UnicodeDecodeError) -> BadValue:
+    """Makes of a decoding error the BadValue that a reader reports."""
+    undecodable = bytes(error.object[error.start : error.end])
+    return BadValue(undecodable, f"UTF-8 text ({error.reason} at byte {error.start + 1} of the line)")

@@ -1,4 +1,4 @@
-"""Documents gathered row by row: values checked, ids told apart, and the lot given as a Block."""
+"""Records, such as JSON objects or rows of a table, checked field by field and gathered into a Block of documents."""
 
 import math
 import re
@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tagcore.corpus import Block, Names, documents_table, taggings_table
-from tagcore.readers.files import InputFile, ReadLimits
-from tagcore.readers.rejects import ReadError, Unexpected, shorten
+from tagcore.readers.bad_rows import BadValue, ReadError, shorten
+from tagcore.readers.ids import DocumentIds
+from tagcore.readers.input_files import ReadLimits
 from tagcore.text.html import strip_html
 
 DEFAULT_NAMES: Mapping[str, tuple[str, ...]] = {
@@ -29,13 +30,12 @@ _MOST = 2**53  # beyond it a count is no longer exact as a float
 _HTML = re.compile(
     r"</(?:p|a|b|i|em|strong|code|pre|ul|ol|li|div|span|blockquote|h[1-6]|table|html)\s*>|<[bh]r\s*/?>", re.IGNORECASE
 )
-_LINES = 2**40  # a place is file × _LINES + line
 _Tagging = tuple[str, str | None, int, datetime | None]  # tag, user, count, time
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextOptions(ReadLimits):
-    """Names of the fields where they differ from the usual ones; whether texts are HTML (None: find out)."""
+    """Names of the fields where they differ from the usual ones; whether texts are HTML (None: the texts decide)."""
 
     id: str | None = None
     title: str | None = None
@@ -48,48 +48,33 @@ class TextOptions(ReadLimits):
     html: bool | None = None
 
     def names(self, field: str) -> tuple[str, ...]:
-        """What a field may be called, the likeliest first."""
+        """Names that a field may have, the likeliest first."""
         given = getattr(self, field)
         return DEFAULT_NAMES[field] if given is None else (given,)
 
-    def check_found(self, found: Collection[str], where: str) -> None:
-        """Raises where a name that was given is not among those `found`, or nothing can be text or tags."""
+    def check_names(self, present: Collection[str], where: str) -> None:
+        """Raises where a name that was given is not among those `present`, or nothing can be text or tags."""
         for field in DEFAULT_NAMES:
-            if (name := getattr(self, field)) is not None and name not in found:
-                raise ReadError(f"{where}: no {name!r}, which was named as {field}; there are {_listed(found)}")
+            if (name := getattr(self, field)) is not None and name not in present:
+                raise ReadError(f"{where}: no {name!r}, which was named as {field}; there are {_listed(present)}")
         for field, fields in (("text", ("text", "title")), ("tags", ("tags",))):
             names = [name for f in fields for name in self.names(f)]
-            if not any(name in found for name in names):
+            if not any(name in present for name in names):
                 usual = ", ".join(names)
-                raise ReadError(f"{where}: no {usual}; there are {_listed(found)}: name the right one by {field}=...")
+                raise ReadError(f"{where}: no {usual}; there are {_listed(present)}: name the right one by {field}=...")
 
 
-class Ids:
-    """Where each id was seen; about 150 bytes a document, so that a duplicate can name both lines."""
+class BlockBuilder:
+    """Gathers checked records of one file until they are given as a Block."""
 
-    def __init__(self, files: Sequence[InputFile]) -> None:
-        self._files = files
-        self._places: dict[str, int] = {}
-
-    def claim(self, id_: str, file: int, line: int) -> None:
-        place = file * _LINES + line
-        first = self._places.setdefault(id_, place)
-        if first != place:
-            before = self._files[first // _LINES].name
-            raise Unexpected(id_, f"an id of its own; line {first % _LINES} of {before} has the same")
-
-
-class DocumentRows:
-    """One part of a source on its way to a Block."""
-
-    def __init__(self, tags: Names, ids: Ids, file: int, split: str | None, prefix: str) -> None:
+    def __init__(self, tags: Names, ids: DocumentIds, file: int, split: str | None, prefix: str) -> None:
         self._tags, self._ids, self._file, self._split, self._prefix = tags, ids, file, split, prefix
         self._columns: dict[str, list] = {}
         self._taggings: tuple[list, list, list, list, list] = ([], [], [], [], [])
         self._clear()
 
     def add(self, line: int, record: Mapping[str, Any]) -> None:
-        """One row, by the field names of DEFAULT_NAMES. Nothing of a row that raises Unexpected is kept."""
+        """Adds one record, by the field names of DEFAULT_NAMES. Nothing of one that raises BadValue is kept."""
         row: dict[str, Any] = {field: _string(field, record.get(field)) for field in _STRINGS}
         row["fetched_at"] = _time("fetched_at", record.get("fetched_at"))
         row["split"] = _split(record.get("split")) or self._split
@@ -115,7 +100,7 @@ class DocumentRows:
         return self._columns["text"]
 
     def block(self, html: bool) -> Block:
-        """The rows so far, which are then forgotten."""
+        """Returns the records so far as a Block and forgets them."""
         if html:
             # a row's length was limited when it was read, so that no second limit is needed
             self._columns["text"] = [t if t is None else strip_html(t, len(t)) for t in self.texts]
@@ -143,7 +128,7 @@ def _listed(names: Collection[str]) -> str:
 def _string(field: str, value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
-    raise Unexpected(value, f"a string as {field}")
+    raise BadValue(value, f"a string as {field}")
 
 
 def _id(value: Any, default: str) -> str:
@@ -153,18 +138,18 @@ def _id(value: Any, default: str) -> str:
         return str(value)
     if isinstance(value, str) and value:
         return value
-    raise Unexpected(value, "a string that is not empty, or a whole number, as id")
+    raise BadValue(value, "a string that is not empty, or a whole number, as id")
 
 
 def _time(field: str, value: Any) -> datetime | None:
-    """ISO 8601; without an offset it is UTC."""
+    """Reads a time in ISO 8601; without an offset it is UTC."""
     if value is None or value == "":
         return None
     try:
         time = datetime.fromisoformat(value)
         return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
     except (TypeError, ValueError, OverflowError):
-        raise Unexpected(value, f"a time like 2024-05-01T12:00:00Z as {field}") from None
+        raise BadValue(value, f"a time like 2024-05-01T12:00:00Z as {field}") from None
 
 
 def _split(value: Any) -> str | None:
@@ -172,22 +157,22 @@ def _split(value: Any) -> str | None:
         return None
     if value in _SPLITS:
         return value
-    raise Unexpected(value, "train or test as split")
+    raise BadValue(value, "train or test as split")
 
 
 def _taggings(value: Any) -> list[_Tagging]:
-    """From a list of strings, of which the same ones count once, and of objects with the key tag."""
+    """Reads a list of strings, of which the same ones count once, and of objects with the key tag."""
     if value is None:
         return []
     if not isinstance(value, list):
-        raise Unexpected(value, "a list as tags")
+        raise BadValue(value, "a list as tags")
     names = dict.fromkeys(_tag_name(tag) for tag in value if isinstance(tag, str))
     return [(name, None, 1, None) for name in names] + [_tagging(tag) for tag in value if not isinstance(tag, str)]
 
 
 def _tagging(value: Any) -> _Tagging:
     if not isinstance(value, dict):
-        raise Unexpected(value, "a string, or an object with the key tag, in tags")
+        raise BadValue(value, "a string, or an object with the key tag, in tags")
     user = _string("user", value.get("user"))
     return _tag_name(value.get("tag")), user, _count(value.get("count")), _time("time", value.get("time"))
 
@@ -195,7 +180,7 @@ def _tagging(value: Any) -> _Tagging:
 def _tag_name(value: Any) -> str:
     if isinstance(value, str) and (tag := value.strip()):
         return tag
-    raise Unexpected(value, "a tag that is not empty")
+    raise BadValue(value, "a tag that is not empty")
 
 
 def _count(value: Any) -> int:
@@ -204,4 +189,4 @@ def _count(value: Any) -> int:
     whole = isinstance(value, int) or (isinstance(value, float) and math.isfinite(value) and value.is_integer())
     if whole and not isinstance(value, bool) and 1 <= value <= _MOST:
         return int(value)
-    raise Unexpected(value, "a whole number of at least 1 as count")
+    raise BadValue(value, "a whole number of at least 1 as count")

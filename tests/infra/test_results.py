@@ -1,0 +1,80 @@
+"""Sections of figures: written in their place, with the command that makes them again."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.recipes import load_recipe
+from infra.cli.results import write_experiment, write_section
+
+
+@dataclass
+class Part:
+    """Stands for a report or for curves."""
+
+    folder: str = ""
+    setting: str = "n_topics"
+
+    def markdown(self, level: str) -> str:
+        return f"{level} a table\n\n| figures |\n"
+
+
+@dataclass
+class Result:
+    reports: list[Part]
+    curves: list[Part]
+
+
+def test_a_section_is_replaced_in_its_place_and_the_others_stay(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    for name in ("first", "second"):
+        write_section(page, name, f"The {name}", "| old |", f"make {name}")
+    write_section(page, "first", "The first", r"| new \1 |", "make first")
+    text = page.read_text()
+    assert text.index("<!-- first -->") < text.index(r"| new \1 |") < text.index("<!-- second -->") < text.index("old")
+    assert (text.count("| old |"), text.count("## The first"), text.count("`make first`*")) == (1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name", "command"),
+    [
+        ({"data": None}, "linear", "tagflow experiment linear"),
+        ({"data": "some/where/bibtex"}, "linear on bibtex", "tagflow experiment linear --data bibtex"),
+        (
+            {"data": "bibtex", "settings": ["seeds=[0]", "split.test=3"]},
+            "linear on bibtex",
+            "tagflow experiment linear --data bibtex -s 'seeds=[0]' -s split.test=3",
+        ),
+    ],
+)
+def test_an_experiment_names_its_section_and_the_whole_command(
+    tmp_path: Path, arguments: dict[str, Any], name: str, command: str
+) -> None:
+    page = tmp_path / "linear.md"
+    result: Any = Result([Part()], [])
+    write_experiment(page, load_recipe("linear", {}), result, preset="linear", **arguments)
+    text = page.read_text()
+    assert f"<!-- {name} -->\n## Experiment: {name}\n\n{load_recipe('linear', {}).about}\n\n### a table" in text
+    assert f"`{command}`*\n<!-- /{name} -->" in text
+
+
+def test_a_folder_of_sets_is_one_section(tmp_path: Path) -> None:
+    page = tmp_path / "linear.md"
+    recipe = load_recipe("linear", {"grid": {"data.source": ["data/bibtex", "data/enron"]}})
+    result: Any = Result([Part(), Part()], [])
+    write_experiment(page, recipe, result, preset="linear", data="data", without=["medical"])
+    assert "`tagflow experiment linear --data data --without medical`*\n<!-- /linear -->" in page.read_text()
+
+
+def test_pictures_of_curves_are_copied_beside_the_page(tmp_path: Path) -> None:
+    curves = tmp_path / "reports" / "linear-on-bibtex"
+    curves.mkdir(parents=True)
+    (curves / "curves.png").write_bytes(b"a picture")
+    page = tmp_path / "docs" / "linear.md"
+    page.parent.mkdir()
+    result: Any = Result([Part()], [Part(str(curves))])
+    write_experiment(page, load_recipe("linear", {}), result, preset="linear", data="bibtex")
+    assert "![quality against n_topics](pictures/linear-on-bibtex.png)" in page.read_text()
+    assert (page.parent / "pictures" / "linear-on-bibtex.png").read_bytes() == b"a picture"

@@ -9,13 +9,14 @@ from prefect import flow
 from flows.grid import curve_setting, grid_labels, lines_of_models
 from flows.nightly import comparison_key
 from flows.stages import build_jobs, train_and_evaluate
+from tagcore.metrics.catalogue import shown_by_rule
 from tasks.cluster.sessions import open_clusters
 from tasks.naming import data_name, performance_report, registered_name, registry_of, report_folder
 from tasks.recipe import Recipe
 from tasks.registry.client import require_reachable
 from tasks.registry.tracking import EvaluatedModel, comparison_run, log_performance, track
 from tasks.reporting.curves import Curves, Point, draw_curves
-from tasks.reporting.report import LABELLED, Report, report
+from tasks.reporting.report import Report, report
 from tasks.settings import Settings, load_settings
 
 
@@ -73,6 +74,6 @@ def curves_of(
     rows = [(row, places[row.model]) for made, places in reports for row in made.rows if row.model in places]
     points = [Point(line, at, row.measures) for row, (line, at) in rows]
     known = {name for point in points for name in point.measures}
-    measures = [recipe.measures.primary, *(m for m in LABELLED if m.startswith("macro") and m in known)]
+    measures = [recipe.measures.primary, *(m for m in shown_by_rule("curves") if m in known)]
     title = f"{recipe.name} on {data_name(source)}"
     return Curves(title, setting, measures, points, str(report_folder(settings, data_name(title))))

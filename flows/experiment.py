@@ -9,13 +9,14 @@ from flows.comparisons import Comparison, GridPoint, group_by_documents
 from flows.grid import curve_setting
 from flows.stages import build_jobs, ingest, train_and_evaluate
 from flows.tuning import tune_models
+from tagcore.metrics.catalogue import shown_by_rule
 from tasks.cluster.sessions import open_clusters
 from tasks.naming import data_name, registered_name
 from tasks.recipe import Recipe
 from tasks.registry.client import require_reachable
 from tasks.registry.tracking import comparison_run, log_performance, track
 from tasks.reporting.curves import Curves, Point, draw_curves
-from tasks.reporting.report import LABELLED, Report, report
+from tasks.reporting.report import Report, report
 from tasks.workspace import Workspace, open_workspace
 
 
@@ -78,7 +79,7 @@ def draw_all_curves(
         at = [i for i, comparison in enumerate(comparisons) if comparison.source == source]
         points = [point for i in at for point in points_of(reports[i], comparisons[i])]
         known = {name for point in points for name in point.measures}
-        measures = [recipe.measures.primary, *(m for m in LABELLED if m.startswith("macro") and m in known)]
+        measures = [recipe.measures.primary, *(name for name in shown_by_rule("curves") if name in known)]
         title = f"{recipe.name} on {data_name(source)}"
         drawn = Curves(title, setting, measures, points, str(workspace.report_folder(data_name(title))))
         curves.append(draw_curves(drawn, [parents[i] for i in at], workspace.registry))

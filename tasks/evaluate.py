@@ -10,8 +10,9 @@ from prefect.states import State
 from tagcore import load_model
 from tagcore.features.build import tag_frequencies
 from tagcore.features.rows import StoredRows
-from tagcore.metrics.evaluate import evaluate as measure
-from tagcore.metrics.evaluation import Evaluation, lower_is_better
+from tagcore.metrics.catalogue import signed
+from tagcore.metrics.evaluate_model import evaluate as measure
+from tagcore.metrics.evaluation import Evaluation
 from tagcore.store.datasets import Dataset, write_dataset
 from tasks.cache import PlannedResult, is_transient, run_cached, stored_key
 from tasks.cluster.backend import report_traffic
@@ -68,5 +69,4 @@ def signed_value(evaluation: Path, measure: str) -> float:
     summary = Evaluation.load(evaluation).summary
     if measure not in summary:
         raise ValueError(f"{measure!r} was not measured; there are {', '.join(summary)}")
-    value = summary[measure].value
-    return -value if lower_is_better(measure) else value
+    return signed(measure, summary[measure].value)

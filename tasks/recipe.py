@@ -6,16 +6,19 @@
 
 import itertools
 from collections.abc import Iterator
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
+from tagcore.labelling.rules import rule_named, rule_names
+from tagcore.metrics.catalogue import primary_names, rule_of
 from tagcore.text.tokens import TOKEN_PATTERN
 
 CROSS_VALIDATED = "cross-validated"
 
-Rule = Literal["half", "class-mass", "thresholds", "sampled"]
-RULES: tuple[Rule, ...] = get_args(Rule)
+Rule = Annotated[
+    str, AfterValidator(lambda name: rule_named(name).name), Field(json_schema_extra={"enum": list(rule_names())})
+]
 
 
 class RecipeError(ValueError):
@@ -152,9 +155,8 @@ class MeasureSettings(RecipePart):
     @field_validator("primary")
     @classmethod
     def _measured(cls, primary: str, known: ValidationInfo) -> str:
-        measured = [f"{name}@{k}" for name in ("P", "R", "nDCG", "acc") for k in known.data.get("ks", ())]
-        if measured and primary not in (*measured, "AUC (row)"):
-            raise ValueError(f"expected one of {', '.join(measured)}, AUC (row)")
+        if "ks" in known.data and primary not in (names := primary_names(known.data["ks"])):
+            raise ValueError(f"expected one of {', '.join(names)}")
         return primary
 
 
@@ -165,9 +167,9 @@ class TuningSettings(RecipePart):
     measure: str | None = Field(None, description='such as "macro-F1 (class-mass)"; none is the primary one')
 
     @property
-    def rule(self) -> Rule | None:
+    def rule(self) -> str | None:
         """The labelling rule that the measure is of."""
-        return next((rule for rule in RULES if (self.measure or "").endswith(f"({rule})")), None)
+        return rule_of(self.measure or "")
 
 
 class PromotionSettings(RecipePart):

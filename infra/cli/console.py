@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from tasks.reporting.report import Report
 
 _EVERY_SECONDS = 30.0  # where there is no bar, long work says at least so often where it is
-_BY_RULE = ("(half)", "(class-mass)", "(thresholds)", "(sampled)")  # how columns of labelling rules end
 
 
 def _process_start() -> float:
@@ -94,8 +93,10 @@ class Console:
         from rich.console import Console as RichConsole
         from rich.table import Table
 
+        from tagcore.metrics.catalogue import rule_of
+
         model, *head = report.head()
-        labelled = [i for i, column in enumerate(head, start=1) if column.endswith(_BY_RULE)]  # a table of their own
+        labelled = [i for i, column in enumerate(head, start=1) if rule_of(column)]  # a table of their own
         ranked = [i for i in range(1, len(head) + 1) if i not in labelled]
         for title, columns in ((report.title, ranked), ("labels by rule", labelled)):
             if not columns:

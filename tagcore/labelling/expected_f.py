@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from scipy.special import ndtri
 
 from tagcore.kernels.random.counter_normals import LANES, counter_normal
+from tagcore.labelling.best_rows import best_rows, checked_rates
 from tagcore.labelling.kernels.expected_f import (
     add_counts,
     count_below,
@@ -21,7 +22,6 @@ from tagcore.labelling.kernels.expected_f import (
     mark_streaming,
 )
 from tagcore.labelling.posterior import Posterior
-from tagcore.labelling.rules import best_rows, checked_rates
 from tagcore.scoring.blocks import PartitionedScores, ScoreBlocks, ScorePart
 from tagcore.shards import Arrays, freeze
 

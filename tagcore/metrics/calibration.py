@@ -1,6 +1,6 @@
 """Whether probabilities mean what they say: reliability curve and expected calibration error."""
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -9,6 +9,16 @@ Strategy = Literal["width", "mass"]
 STRATEGIES: tuple[Strategy, ...] = ("width", "mass")
 BINS = 15  # as in Guo et al. 2017, whose expected calibration error this is
 ROUNDING = 1e-6  # how far outside [0, 1] a probability may lie before it is an error
+
+
+class SuggestionProbabilities(NamedTuple):
+    """How likely a tagger calls each of its suggestions, and whether it is right: two arrays of one shape."""
+
+    probabilities: np.ndarray
+    hits: np.ndarray
+
+    def calibration_error(self) -> float:
+        return expected_calibration_error(*self)
 
 
 def reliability_curve(
@@ -46,7 +56,7 @@ def reliability_curve(
 def expected_calibration_error(
     probabilities: np.ndarray, hits: np.ndarray, *, bins: int = BINS, strategy: Strategy = "width"
 ) -> float:
-    """The mean over suggestions of |promised - came true| in their bin."""
+    """Mean over suggestions of |promised - came true| in their bin."""
     curve = reliability_curve(probabilities, hits, bins=bins, strategy=strategy)
     gap = np.abs(curve["probability"].to_numpy() - curve["hit_rate"].to_numpy())
     return float(np.average(gap, weights=curve["count"].to_numpy()))

@@ -1,4 +1,4 @@
-"""Precision, recall and F1 of predicted labels: per tag, micro and macro; 0 where a denominator is 0. Hamming loss."""
+"""Precision, recall and F1 of predicted labels: per tag, micro and macro; 0 where a denominator is 0."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from tagcore.base import label_matrix
-from tagcore.labelling.rules import top_k_labels
+from tagcore.labelling.labels import top_k_labels
 
 
 class Quality(NamedTuple):
@@ -28,20 +28,27 @@ class LabelCounts:
     fp: np.ndarray
     fn: np.ndarray
 
+    @classmethod
+    def of_matrices(cls, truth: sp.csr_matrix, predicted: sp.csr_matrix, right: sp.csr_matrix) -> "LabelCounts":
+        """Counts what `compare_labels` gives."""
+        true, guessed, both = (np.bincount(M.indices, minlength=M.shape[1]) for M in (truth, predicted, right))
+        return cls(tp=both, fp=guessed - both, fn=true - both)
+
     def per_label(self) -> Quality:
+        """Precision, recall and F1 of every label."""
         return _quality(self.tp, self.fp, self.fn)
 
     def micro(self) -> Quality:
-        """Of all cells pooled."""
+        """Precision, recall and F1 of all cells pooled."""
         pooled = _quality(*(np.atleast_1d(c.sum()) for c in (self.tp, self.fp, self.fn)))
         return Quality(*(float(v[0]) for v in pooled))
 
     def macro(self) -> Quality:
-        """The mean over all labels, also those that are neither true nor predicted anywhere."""
+        """Means over all labels, also those that are neither true nor predicted anywhere."""
         return Quality(*(float(v.mean()) for v in self.per_label()))
 
     def of(self, labels: np.ndarray) -> "LabelCounts":
-        """Of some labels only: a mask, or their ids."""
+        """Counts of some labels only, given as a mask or as ids."""
         return LabelCounts(self.tp[labels], self.fp[labels], self.fn[labels])
 
     def __add__(self, other: "LabelCounts") -> "LabelCounts":
@@ -50,28 +57,23 @@ class LabelCounts:
 
 def label_counts(Y: Any, predicted: Any) -> LabelCounts:
     """Compares predicted labels with the truth, both n × L; a label is present iff > 0."""
-    true, guessed, right = (np.bincount(M.indices, minlength=M.shape[1]) for M in _compared(Y, predicted))
-    return LabelCounts(tp=right, fp=guessed - right, fn=true - right)
+    return LabelCounts.of_matrices(*compare_labels(Y, predicted))
 
 
 def label_counts_at(Y: Any, top: np.ndarray, k: int) -> LabelCounts:
-    """Of the first k suggestions of a ranking (n, columns): tag-precision and tag-recall at k, micro and macro."""
+    """Counts the first k suggestions of a ranking (n, columns): tag-precision and tag-recall at k, micro and macro."""
     top = np.asarray(top)
     if not 1 <= k <= top.shape[1]:
         raise ValueError(f"k is {k}, expected 1 to {top.shape[1]}, the columns of the ranking")
     return label_counts(Y, top_k_labels(top[:, :k], np.shape(Y)[1]))
 
 
-def hamming_loss(Y: Any, predicted: Any) -> np.ndarray:
-    """The share of all L labels that a row has and was not given, or was given and has not; one value per row."""
-    right, given, true = row_counts(Y, predicted)
-    return (true + given - 2 * right) / np.shape(Y)[1]
-
-
-def row_counts(Y: Any, predicted: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(right, given, true) labels of every row."""
-    truth, guess, right = _compared(Y, predicted)
-    return np.diff(right.indptr), np.diff(guess.indptr), np.diff(truth.indptr)
+def compare_labels(Y: Any, predicted: Any) -> tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix]:
+    """(truth, prediction, what is in both), as matrices of 0 and 1."""
+    if np.shape(Y) != np.shape(predicted):
+        raise ValueError(f"the truth has shape {np.shape(Y)}, the prediction {np.shape(predicted)}")
+    truth, guess = (label_matrix(M, np.shape(Y)[0]).astype(bool) for M in (Y, predicted))
+    return truth, guess, truth.multiply(guess).tocsr()
 
 
 def per_tag_table(
@@ -82,12 +84,12 @@ def per_tag_table(
     for what, given in (("train_counts", train_counts), ("names", names)):
         if given is not None and len(given) != n_labels:
             raise ValueError(f"{what} has {len(given)} entries, expected one for each of {n_labels} tags")
-    seen = pa.nulls(n_labels, pa.int64()) if train_counts is None else pa.array(np.asarray(train_counts, np.int64))
+    trained = pa.nulls(n_labels, pa.int64()) if train_counts is None else pa.array(np.asarray(train_counts, np.int64))
     quality = counts.per_label()
     return pa.table(
         {
             "tag": pa.array([str(i) for i in range(n_labels)] if names is None else names, pa.string()),
-            "train_count": seen,
+            "train_count": trained,
             "test_count": counts.tp + counts.fn,
             "predicted": counts.tp + counts.fp,
             "precision": quality.precision,
@@ -95,14 +97,6 @@ def per_tag_table(
             "f1": quality.f1,
         }
     )
-
-
-def _compared(Y: Any, predicted: Any) -> tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix]:
-    """Truth, prediction, and what is in both."""
-    if np.shape(Y) != np.shape(predicted):
-        raise ValueError(f"the truth has shape {np.shape(Y)}, the prediction {np.shape(predicted)}")
-    truth, guess = (label_matrix(M, np.shape(Y)[0]).astype(bool) for M in (Y, predicted))
-    return truth, guess, truth.multiply(guess).tocsr()
 
 
 def _quality(tp: np.ndarray, fp: np.ndarray, fn: np.ndarray) -> Quality:

@@ -1,4 +1,4 @@
-"""What an evaluation consists of, and how it is stored."""
+"""The result of measuring one model: what it consists of, and how it is stored."""
 
 import json
 import math
@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tagcore.metrics.intervals import Measure
+from tagcore.metrics.intervals import Estimate
 
 FORMAT = 3
 TABLES = ("per_document", "per_tag", "breakdown", "histogram", "reliability", "curve", "labelling", "expected_f")
@@ -36,7 +36,7 @@ class Evaluation:
     Documents without a tag count as 0, but as 1 in LRAP, where scikit-learn calls any order of no tags right.
     """
 
-    summary: dict[str, Measure]
+    summary: dict[str, Estimate]
     counts: EvaluationCounts
     per_document: pa.Table  # document (its row in the test set) and one column per measure of single documents
     per_tag: pa.Table
@@ -67,7 +67,7 @@ class Evaluation:
             if head["format"] != FORMAT:
                 raise ValueError(f"format {head['format']!r}, this version reads {FORMAT}")
             summary = {
-                name: Measure(**{k: math.nan if v is None else v for k, v in bounds.items()})
+                name: Estimate(**{k: math.nan if v is None else v for k, v in bounds.items()})
                 for name, bounds in head["summary"].items()
             }
             counts = EvaluationCounts(**head["counts"])
@@ -78,10 +78,6 @@ class Evaluation:
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"{path}: not part of a stored evaluation ({error!r})") from error
         return cls(summary=summary, counts=counts, **tables)
-
-
-def lower_is_better(measure: str) -> bool:
-    return measure.partition("@")[0] in ("coverage", "ranking loss", "one-error", "Hamming loss", "ECE")
 
 
 def _plain(value: float) -> float | None:

@@ -9,22 +9,26 @@ import scipy.sparse as sp
 from tagcore.corpus import Names
 from tagcore.features.corpus_reader import CorpusReader
 from tagcore.features.split import Split
+from tagcore.metrics.catalogue import deciding_on
+from tagcore.metrics.measure import Measure
 from tagcore.metrics.ranking import mark_hits
 from tagcore.store.datasets import Dataset
 from tagcore.tagger import Tagger
 
 
-def parse_measure(measure: str) -> tuple[str, int]:
-    """The measure's name and its k; ValueError for one that models cannot be compared by."""
-    name, _, k = measure.partition("@")
-    if name not in ("P", "R", "nDCG", "acc") or not k.isdigit() or int(k) < 1:
-        raise ValueError(f"models are compared by P@k, R@k, nDCG@k or acc@k, not by {measure!r}")
-    return name, int(k)
+def parse_measure(full_name: str) -> tuple[Measure, int]:
+    """The measure and the k of a name such as P@5; ValueError for one that models cannot be compared by."""
+    name, _, k = full_name.partition("@")
+    measures = {measure.name: measure for measure in deciding_on("champion")}
+    if name not in measures or not k.isdecimal() or int(k) < 1:
+        known = ", ".join(f"{measure}@k" for measure in measures)
+        raise ValueError(f"models are compared by one of {known}, not by {full_name!r}")
+    return measures[name], int(k)
 
 
-def held_out_values(tagger: Tagger, corpus: Dataset, features: Dataset, measure: str) -> np.ndarray:
+def held_out_values(tagger: Tagger, corpus: Dataset, features: Dataset, full_name: str) -> np.ndarray:
     """One value of the measure per held-out document, in the order of the features' test rows."""
-    name, k = parse_measure(measure)
+    measure, k = parse_measure(full_name)
     tags = Names(features.names("tags"))
     ids = np.array([tags.id(tag) for tag in tagger.tag_names])  # tags that are new here stand after all others
     columns = _columns(tagger, corpus)
@@ -40,9 +44,7 @@ def held_out_values(tagger: Tagger, corpus: Dataset, features: Dataset, measure:
         top, _ = tagger.top_k(words, k)
         truth = piece.tags[rows]
         truth.resize(rows.size, len(tags))
-        hits = mark_hits(truth, ids[top]).padded(k)
-        by_name = {"P": hits.precision, "R": hits.recall, "nDCG": hits.ndcg, "acc": hits.accuracy}
-        values.append(by_name[name](k))
+        values.append(measure.compute(mark_hits(truth, ids[top]).padded(k), k))
     return np.concatenate(values)
 
 

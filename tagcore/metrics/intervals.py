@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
@@ -10,16 +11,26 @@ from scipy.stats import wilcoxon
 from tagcore.metrics.kernels import hits as kernels
 from tagcore.shards import freeze
 
-PARTS = ("part", "whole")
-
 
 @dataclass(frozen=True)
-class Measure:
-    """A value with its interval; the bounds are NaN where there is none."""
+class Estimate:
+    """The value of a measure with its interval; the bounds are NaN where there is none."""
 
     value: float
     low: float = float("nan")
     high: float = float("nan")
+
+
+class Ratio(NamedTuple):
+    """A ratio of two sums over documents, as micro-averages are: what every document adds to each."""
+
+    part: np.ndarray
+    whole: np.ndarray
+
+    @property
+    def value(self) -> float:
+        total = self.whole.sum()
+        return float(self.part.sum() / total) if total else 0.0
 
 
 @dataclass(frozen=True)
@@ -38,7 +49,7 @@ class PairedTest:
     ties: int
 
 
-def bootstrap_interval(values: np.ndarray, level: float = 0.95, n_resamples: int = 2000, seed: int = 0) -> Measure:
+def bootstrap_interval(values: np.ndarray, level: float = 0.95, n_resamples: int = 2000, seed: int = 0) -> Estimate:
     """The mean of one value per document with its percentile interval over resampled documents; NaN is left out.
 
     Fewer than two values have no interval: one cannot show how far the next would lie.
@@ -48,53 +59,53 @@ def bootstrap_interval(values: np.ndarray, level: float = 0.95, n_resamples: int
 
 def bootstrap_intervals(
     columns: Mapping[str, np.ndarray], level: float = 0.95, n_resamples: int = 2000, seed: int = 0
-) -> dict[str, Measure]:
+) -> dict[str, Estimate]:
     """`bootstrap_interval` of several measures of the same documents, with one set of draws for all."""
     checked = {name: _checked(values, name) for name, values in columns.items()}
     resampled = _resampled_means(list(checked.values()), n_resamples, seed)
-    measures = {}
+    estimates = {}
     for (name, values), means in zip(checked.items(), resampled.T, strict=True):
         defined = values[~np.isnan(values)]
         if defined.size < 2:
-            measures[name] = Measure(float(defined[0]) if defined.size else float("nan"))
+            estimates[name] = Estimate(float(defined[0]) if defined.size else float("nan"))
         else:
-            measures[name] = Measure(float(defined.mean()), *_percentiles(means, level))
-    return measures
+            estimates[name] = Estimate(float(defined.mean()), *_percentiles(means, level))
+    return estimates
 
 
 def bootstrap_ratio(
     part: np.ndarray, whole: np.ndarray, level: float = 0.95, n_resamples: int = 2000, seed: int = 0
-) -> Measure:
+) -> Estimate:
     """The ratio of two sums over documents (as micro-averages are) with its interval; 0 where `whole` adds up to 0."""
-    return bootstrap_ratios({"ratio": (part, whole)}, level, n_resamples, seed)["ratio"]
+    return bootstrap_ratios({"ratio": Ratio(part, whole)}, level, n_resamples, seed)["ratio"]
 
 
 def bootstrap_ratios(
-    ratios: Mapping[str, tuple[np.ndarray, np.ndarray]], level: float = 0.95, n_resamples: int = 2000, seed: int = 0
-) -> dict[str, Measure]:
+    ratios: Mapping[str, Ratio], level: float = 0.95, n_resamples: int = 2000, seed: int = 0
+) -> dict[str, Estimate]:
     """`bootstrap_ratio` of several ratios over the same documents, with one set of draws for all."""
-    columns = [_checked(c, f"{name} {what}") for name, r in ratios.items() for what, c in zip(PARTS, r, strict=True)]
+    columns = [_checked(c, f"{name} {what}") for name, r in ratios.items() for what, c in r._asdict().items()]
     resampled = _resampled_means(columns, n_resamples, seed)
-    measures = {}
+    estimates = {}
     for i, name in enumerate(ratios):
         part, whole = columns[2 * i : 2 * i + 2]
         total = float(whole.sum())
         value = float(part.sum()) / total if total else 0.0
         parts, wholes = resampled[:, 2 * i], resampled[:, 2 * i + 1]
         drawn = np.divide(parts, wholes, out=np.zeros(n_resamples), where=wholes != 0)
-        measures[name] = Measure(value, *_percentiles(drawn, level)) if len(part) > 1 else Measure(value)
-    return measures
+        estimates[name] = Estimate(value, *_percentiles(drawn, level)) if len(part) > 1 else Estimate(value)
+    return estimates
 
 
-def t_interval(values: np.ndarray, level: float = 0.95) -> Measure:
+def t_interval(values: np.ndarray, level: float = 0.95) -> Estimate:
     """The mean of a few repetitions with Student's interval; without one where they do not differ, or are fewer than
     two: then they do not show how far the next would lie."""
     values = _checked(values, "values")
     mean, n = float(values.mean()), values.size
     if n < 2 or np.isnan(mean) or np.ptp(values) == 0:
-        return Measure(mean)
+        return Estimate(mean)
     reach = float(stdtrit(n - 1, (1 + level) / 2) * values.std(ddof=1) / np.sqrt(n))
-    return Measure(mean, mean - reach, mean + reach)
+    return Estimate(mean, mean - reach, mean + reach)
 
 
 def paired_difference(

@@ -3,7 +3,7 @@
 0 where it is undefined: fewer than two tags, or all with the same count, so also where no user gave any tag.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,13 +13,29 @@ from tagcore.metrics.ranking import mark_hits
 from tagcore.shards import freeze
 
 
+class SuggestedOrder(NamedTuple):
+    """A ranking, label ids (n, columns) best first, and the user counts of labels (n × L) to compare its order with.
+
+    A k beyond the columns of the ranking is as far as they go.
+    """
+
+    counts: Any
+    top: np.ndarray
+
+    def kendall(self, k: int) -> np.ndarray:
+        return kendall_at(self.counts, self.top, min(k, self.top.shape[1]))
+
+    def kendall_union(self, k: int) -> np.ndarray:
+        return kendall_union_at(self.counts, self.top, min(k, self.top.shape[1]))
+
+
 def kendall_at(Y: Any, top: np.ndarray, k: int) -> np.ndarray:
-    """Between the places of the first k suggestions and their user counts in Y, 0 for tags that no user gave."""
+    """Compares the places of the first k suggestions with their user counts in Y, 0 for tags that no user gave."""
     return _kendall(Y, top, k, union=False)
 
 
 def kendall_union_at(Y: Any, top: np.ndarray, k: int) -> np.ndarray:
-    """As `kendall_at`, over the first k and all tags of the users; those not suggested are tied behind the k-th.
+    """Compares as `kendall_at`, over the first k and all tags of users; those not suggested are tied behind the k-th.
 
     With few tags per document it is negative by construction: every tag that was missed is out of order with every
     wrong suggestion.

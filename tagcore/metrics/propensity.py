@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tagcore.base import label_matrix
+from tagcore.metrics.intervals import Ratio
 from tagcore.metrics.kernels import suggestions as kernels
 from tagcore.metrics.ranking import mark_hits
 from tagcore.shards import freeze
@@ -25,18 +26,6 @@ class Curve(NamedTuple):
 
 DEFAULT = Curve(0.55, 1.5)
 PUBLISHED = {"wikipedia": Curve(0.5, 0.4), "amazon": Curve(0.6, 2.6)}  # sets of these names; all others the default
-
-
-class Ratio(NamedTuple):
-    """Parts per document of a ratio of sums, for `bootstrap_ratio(*ratio)`."""
-
-    part: np.ndarray
-    whole: np.ndarray
-
-    @property
-    def value(self) -> float:
-        total = self.whole.sum()
-        return float(self.part.sum() / total) if total else 0.0
 
 
 def propensities(train_counts: np.ndarray, n_documents: int, curve: Curve = DEFAULT) -> np.ndarray:

@@ -1,12 +1,10 @@
-"""Models that label documents by a rule, instead of ranking tags: precision, recall and F1 of the labels given.
+"""How good the labels are that a model gives by a rule, instead of ranking tags.
 
-half: probabilities above one half. class-mass: every tag goes to as large a share of the documents as in training.
-thresholds: scores above the tagger's own thresholds. sampled: thresholds of greatest expected F under the model's
-uncertainty. Scores are walked part by part; n × L is never formed.
+The rules are in `tagcore.labelling.rules`. Scores are walked part by part; n × L is never formed.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,14 +13,12 @@ import scipy.sparse as sp
 from scipy.special import ndtr
 
 from tagcore.labelling.expected_f import ExpectedF
-from tagcore.labelling.rules import class_mass_labels
-from tagcore.metrics.classification import LabelCounts, label_counts, row_counts
-from tagcore.metrics.intervals import Measure
-from tagcore.metrics.propensity import Ratio
+from tagcore.labelling.rules import RuleInputs, rule_named
+from tagcore.metrics.classification import LabelCounts
+from tagcore.metrics.tally import Tally
 from tagcore.scoring.blocks import ScorePart
 from tagcore.scoring.sharded import ShardedScores
-
-RULES = ("half", "class-mass", "thresholds", "sampled")
+from tagcore.shards import Arrays
 
 LABELLING = pa.schema(
     [("rule", pa.string()), ("labels", pa.int64())]
@@ -40,72 +36,49 @@ EXPECTED_F = pa.schema(
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
-    """What one rule gave and what of it was right: per label, and per document. `+` joins it with later rows."""
-
-    tags: LabelCounts
-    right: np.ndarray
-    given: np.ndarray
-
-    def __add__(self, later: "Tally") -> "Tally":
-        right, given = (np.concatenate([getattr(t, name) for t in (self, later)]) for name in ("right", "given"))
-        return Tally(self.tags + later.tags, right, given)
-
-
-@dataclass(frozen=True, eq=False)
 class RuleQuality:
-    """`table` has a line for every rule asked for, empty where the model cannot follow it.
+    """What came of every rule that the model could follow, and two tables.
 
-    `expected_f` is the sampled rule's curve over its grid of thresholds: their mean probability `theta`, the F1 that
-    the model expects and the true one, both means over tags, and how many `tags` chose this point.
+    `table` has a line for every rule asked for, empty where the model cannot follow it. `expected_f` is the curve of
+    a rule that samples the model's posterior, over its grid of thresholds: their mean probability `theta`, the F1
+    that the model expects and the true one, both means over tags, and how many `tags` chose this point.
     """
 
-    micro: dict[str, Ratio]
-    macro: dict[str, Measure]
+    tallies: dict[str, Tally]
     table: pa.Table
     expected_f: pa.Table
 
 
 def require_rules(rules: Sequence[str], rates: np.ndarray | None) -> None:
-    """ValueError for a rule that there is not, or that needs to know how often labels were trained on."""
-    if unknown := [rule for rule in rules if rule not in RULES]:
-        raise ValueError(f"no labelling rule {unknown[0]!r}; there are {', '.join(RULES)}")
-    if "class-mass" in rules and rates is None:
-        raise ValueError("class-mass needs train_counts and train_documents: how often each tag was trained on")
+    """Raises ValueError for a rule that there is not, or that needs to know how often labels were trained on."""
+    for name in rules:
+        if rule_named(name).needs == "training rates" and rates is None:
+            raise ValueError(f"{name} needs train_counts and train_documents: how often each tag was trained on")
 
 
 def evaluate_rules(
-    spread: ShardedScores,
+    scores: ShardedScores,
     model: Any,
     truth: sp.csr_matrix,
     of_positives: np.ndarray,
     rules: Sequence[str],
     rates: np.ndarray | None = None,
 ) -> RuleQuality:
-    """`of_positives` are the scores of the true cells, in their order; `rates` is every label's share of the training
-    documents, which class-mass needs.
+    """Labels all rows by each rule and counts what is right.
 
-    Where they are known, macro measures are of the labels that training had: no model can give any other.
+    `of_positives` are the scores of the true cells, in their order; `rates` is every label's share of the training
+    documents. Where they are known, macro measures are of the labels that training had: no model can give any other.
     """
-    sampled = _expected_f(model, spread) if "sampled" in rules else None
-    best, curve = None, EXPECTED_F.empty_table()
-    if sampled is not None:
-        best = sampled.best()
-        curve = _curve(sampled, best, true_f1(truth, of_positives, sampled))
-    able = {"half": True, "thresholds": spread.scorer.thresholds is not None, "sampled": best is not None}
-    followed = tuple(rule for rule in rules if able.get(rule))
-    tallies: dict[str, Tally] = spread.sum(tally, rules=followed, best=best) if followed else {}
-    if rates is not None and "class-mass" in rules:
-        labels = class_mass_labels(spread, rates, truth.shape[0])
-        right, n_given, _ = row_counts(truth, labels)
-        tallies = {**tallies, "class-mass": Tally(label_counts(truth, labels), right, n_given)}
-    n_true = np.diff(truth.indptr)
-    known = np.ones(truth.shape[1], bool) if rates is None or not rates.any() else rates > 0
+    inputs = RuleInputs(scores, model, scores.scorer.thresholds, rates)
+    settled = {name: rule_named(name).settle(inputs) for name in rules}
+    followed = {name: limits for name, limits in settled.items() if limits is not None}
+    tallies: dict[str, Tally] = scores.sum(tally_part, settled=followed) if followed else {}
+    trained = None if rates is None or not rates.any() else rates > 0
+    tallies = {name: replace(tally, macro_over=trained) for name, tally in tallies.items()}
     return RuleQuality(
-        micro={f"micro-F1 ({r})": Ratio(2 * t.right, t.given + n_true) for r, t in _in_order(rules, tallies)},
-        macro={f"macro-F1 ({r})": Measure(t.tags.of(known).macro().f1) for r, t in _in_order(rules, tallies)},
-        table=pa.Table.from_pylist([_line(rule, tallies.get(rule), known) for rule in rules], LABELLING),
-        expected_f=curve,
+        tallies=tallies,
+        table=pa.Table.from_pylist([_line(name, tallies.get(name)) for name in rules], LABELLING),
+        expected_f=_expected_f_curve(inputs, rules, truth, of_positives),
     )
 
 
@@ -118,38 +91,34 @@ def true_f1(truth: sp.csr_matrix, of_positives: np.ndarray, sampled: ExpectedF) 
     return np.divide(2 * tp, both, out=np.zeros(tp.shape), where=both > 0)
 
 
-def tally(part: ScorePart, *, rules: Sequence[str], best: np.ndarray | None) -> dict[str, Tally]:
-    """Every rule that looks at single scores, in one walk; `best` are the thresholds of the sampled one."""
+def tally_part(part: ScorePart, *, settled: dict[str, Arrays]) -> dict[str, Tally]:
+    """Labels the rows of a part by every rule, in one walk, and counts what is right."""
     n_labels = part.truth.shape[1]
     none = np.zeros(n_labels, np.int64)
-    found = {rule: Tally(LabelCounts(none, none, none), none[:0], none[:0]) for rule in rules}
+    tallies = {name: Tally(LabelCounts(none, none, none), none[:0], none[:0], none[:0]) for name in settled}
     for first, scores in part.blocks():
         truth = part.truth[first : first + len(scores)]
-        rows, labels = np.repeat(np.arange(len(scores)), np.diff(truth.indptr)), truth.indices
-        for rule in rules:
-            chosen = _chosen(part, rule, scores, best)
+        n_true = np.diff(truth.indptr)
+        rows, labels = np.repeat(np.arange(len(scores)), n_true), truth.indices
+        for name, limits in settled.items():
+            chosen = rule_named(name).choose(part, first, scores, limits)
             hit = chosen[rows, labels]
             tp, true = (np.bincount(of, minlength=n_labels) for of in (labels[hit], labels))
             tags = LabelCounts(tp, np.count_nonzero(chosen, axis=0) - tp, true - tp)
             right = np.bincount(rows[hit], minlength=len(scores))
-            found[rule] += Tally(tags, right, np.count_nonzero(chosen, axis=1))
-    return found
+            tallies[name] += Tally(tags, right, np.count_nonzero(chosen, axis=1), n_true)
+    return tallies
 
 
-def _chosen(part: ScorePart, rule: str, scores: np.ndarray, best: np.ndarray | None) -> np.ndarray:
-    """Which labels the rule gives, (rows, L)."""
-    if rule == "half":
-        return part.scorer.proba(scores) > 0.5
-    return scores > (best if rule == "sampled" else part.scorer.thresholds)
-
-
-def _expected_f(model: Any, spread: ShardedScores) -> ExpectedF | None:
-    sampled = getattr(model, "expected_f", None)
-    return None if sampled is None else sampled(spread)
-
-
-def _curve(sampled: ExpectedF, best: np.ndarray, true: np.ndarray) -> pa.Table:
-    on_grid = sampled.thresholds == best[:, None]
+def _expected_f_curve(
+    inputs: RuleInputs, rules: Sequence[str], truth: sp.csr_matrix, of_positives: np.ndarray
+) -> pa.Table:
+    """Expected against true F1, where a rule samples the posterior of a model that has one; else without rows."""
+    if not any(rule_named(name).needs == "posterior" for name in rules) or inputs.expected_f is None:
+        return EXPECTED_F.empty_table()
+    sampled = inputs.expected_f
+    true = true_f1(truth, of_positives, sampled)
+    on_grid = sampled.thresholds == sampled.best()[:, None]
     grid = true.shape[1]
     return pa.table(
         {
@@ -163,13 +132,9 @@ def _curve(sampled: ExpectedF, best: np.ndarray, true: np.ndarray) -> pa.Table:
     )
 
 
-def _in_order(rules: Sequence[str], tallies: Mapping[str, Tally]) -> list[tuple[str, Tally]]:
-    return [(rule, tallies[rule]) for rule in rules if rule in tallies]
-
-
-def _line(rule: str, tally: Tally | None, known: np.ndarray) -> dict[str, Any]:
+def _line(rule: str, tally: Tally | None) -> dict[str, Any]:
     if tally is None:
         return {"rule": rule}
-    qualities = {"micro": tally.tags.micro(), "macro": tally.tags.of(known).macro()}
+    qualities = {"micro": tally.tags.micro(), "macro": tally.macro()}
     values = {f"{average}_{of}": v for average, q in qualities.items() for of, v in q._asdict().items()}
     return {"rule": rule, "labels": int(tally.given.sum()), **values}

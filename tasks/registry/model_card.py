@@ -5,12 +5,11 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from tagcore.metrics.catalogue import shown_in
 from tagcore.metrics.evaluation import Evaluation
-from tagcore.metrics.intervals import Measure
+from tagcore.metrics.intervals import Estimate
 from tagcore.models.topics import Topic
 from tasks.reporting.topics import topics_markdown
-
-SHOWN = ("P@1", "P@3", "P@5", "R@5", "nDCG@5", "AUC (row)", "micro-F1@5", "macro-F1@5", "ECE")
 
 
 def model_card(
@@ -18,7 +17,8 @@ def model_card(
 ) -> str:
     """Markdown. `made` holds the training's parameters, seconds and keys."""
     counts = evaluation.counts
-    rows = "\n".join(f"| {m} | {measure_text(evaluation.summary[m])} |" for m in SHOWN if m in evaluation.summary)
+    shown = [name for name in shown_in("model card") if name in evaluation.summary]
+    rows = "\n".join(f"| {name} | {measure_text(evaluation.summary[name])} |" for name in shown)
     best, worst = _tags_by_quality(evaluation)
     learnt = f"\n## Its topics\n\n{topics_markdown(topics)}" if topics else ""
     return f"""# {label} on {data}
@@ -50,11 +50,11 @@ most models is the most popular tags. Quality per tag is in `per_tag.parquet` of
 {learnt}"""
 
 
-def measure_text(measure: Measure) -> str:
-    """0.617 (0.598–0.636), or without the interval where there is none."""
-    if measure.low != measure.low:
-        return f"{measure.value:.3f}"
-    return f"{measure.value:.3f} ({measure.low:.3f}–{measure.high:.3f})"
+def measure_text(estimate: Estimate) -> str:
+    """Text such as 0.617 (0.598–0.636), without the interval where there is none."""
+    if estimate.low != estimate.low:
+        return f"{estimate.value:.3f}"
+    return f"{estimate.value:.3f} ({estimate.low:.3f}–{estimate.high:.3f})"
 
 
 def _labelling(evaluation: Evaluation) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from prefect import task
 
-from tagcore.metrics.intervals import Measure
+from tagcore.metrics.intervals import Estimate
 from tagcore.store.files import write_text
 from tasks.registry.client import Registry
 from tasks.registry.model_card import measure_text
@@ -31,13 +31,13 @@ class Curves:
     points: list[Point]
     folder: str
 
-    def lines(self, measure: str) -> dict[str, dict[float, Measure]]:
+    def lines(self, measure: str) -> dict[str, dict[float, Estimate]]:
         """The points of every line that has this measure, by rising setting."""
-        found: dict[str, dict[float, Measure]] = {}
+        lines: dict[str, dict[float, Estimate]] = {}
         for point in sorted(self.points, key=lambda p: p.at):
             if measure in point.measures:
-                found.setdefault(point.line, {})[point.at] = Measure(**point.measures[measure])
-        return found
+                lines.setdefault(point.line, {})[point.at] = Estimate(**point.measures[measure])
+        return lines
 
     def markdown(self, level: str = "#") -> str:
         """A table for every measure: lines down, values of the setting across."""

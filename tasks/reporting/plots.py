@@ -1,5 +1,6 @@
 """Pictures: of one evaluation, of several models side by side, of quality against a setting, of topics."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -13,8 +14,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
+from tagcore.metrics.catalogue import columns_shown_at_k
 from tagcore.metrics.evaluation import Evaluation
-from tagcore.metrics.intervals import Measure
+from tagcore.metrics.intervals import Estimate
 from tagcore.models.topics import Topic
 from tasks.reporting.topics import SHOWN
 
@@ -36,8 +38,8 @@ def draw_all(evaluation: Evaluation, folder: Path, topics: Sequence[Topic] = ())
 
 def quality_at_k(evaluation: Evaluation, axes: Axes) -> None:
     curve = evaluation.curve
-    for measure, style in (("precision", "-o"), ("recall", "-s"), ("ndcg", "-^")):
-        axes.plot(curve["k"], curve[measure], style, label=measure.replace("ndcg", "nDCG"), markersize=4)
+    for (column, name), marker in zip(columns_shown_at_k().items(), itertools.cycle("o^sDv")):
+        axes.plot(curve["k"], curve[column], f"-{marker}", label=name, markersize=4)
     axes.set(xlabel="tags suggested (k)", ylabel="quality on held-out documents", ylim=(0, 1))
     axes.legend(frameon=False)
 
@@ -93,7 +95,7 @@ def draw_topics(topics: Sequence[Topic], path: Path) -> Path:
     return _save(figure, path)
 
 
-def against_setting(curves: Mapping[str, Mapping[str, Mapping[float, Measure]]], setting: str, path: Path) -> Path:
+def against_setting(curves: Mapping[str, Mapping[str, Mapping[float, Estimate]]], setting: str, path: Path) -> Path:
     """One panel for every measure, one line with its intervals for every model."""
     figure = Figure(figsize=(0.8 + 4.4 * len(curves), 4.2), layout="constrained")
     colours: dict[str, str] = {}
@@ -118,14 +120,14 @@ def against_setting(curves: Mapping[str, Mapping[str, Mapping[float, Measure]]],
     return _save(figure, path)
 
 
-def compare(summaries: Mapping[str, Mapping[str, Measure]], measures: list[str], path: Path) -> Path:
+def compare(summaries: Mapping[str, Mapping[str, Estimate]], measures: list[str], path: Path) -> Path:
     """All models side by side with their intervals."""
     figure, axes = _figure(width=1.6 + 1.7 * len(measures))
     width = 0.8 / len(summaries)
     for i, (name, summary) in enumerate(summaries.items()):
-        found = [summary.get(m, Measure(float("nan"))) for m in measures]  # not every model follows every rule
-        values = np.array([f.value for f in found])
-        around = np.abs(np.array([[f.low, f.high] for f in found]).T - values)
+        estimates = [summary.get(m, Estimate(float("nan"))) for m in measures]  # not every model follows every rule
+        values = np.array([estimate.value for estimate in estimates])
+        around = np.abs(np.array([[estimate.low, estimate.high] for estimate in estimates]).T - values)
         axes.bar(np.arange(len(measures)) + i * width, values, width, yerr=around, capsize=2, label=_plain_text(name))
     axes.set_xticks(np.arange(len(measures)) + 0.4 - width / 2, [m.replace(" (", "\n(") for m in measures])
     axes.set(ylim=(0, 1), ylabel="held-out documents, 95 % intervals")

@@ -7,7 +7,7 @@ from pathlib import Path
 from prefect import task
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
-from tagcore.metrics.rule_quality import RULES
+from tagcore.metrics.catalogue import shown_by_rule, shown_in
 from tagcore.store.datasets import content_key
 from tagcore.store.files import write_text
 from tasks.cache import stored_key
@@ -18,9 +18,6 @@ from tasks.registry.client import Registry
 from tasks.registry.model_card import measure_text
 from tasks.reporting.summary import ModelSummary, summarise_models
 from tasks.reporting.topics import topics_markdown, topics_of
-
-COLUMNS = ("P@1", "P@3", "P@5", "nDCG@5", "R@5", "acc@9", "AUC (row)", "AUC (macro)", "AUC (micro)", "macro-F1@5")
-LABELLED = tuple(f"{average}-F1 ({rule})" for rule in RULES for average in ("macro", "micro"))
 
 
 @dataclass(frozen=True)
@@ -121,13 +118,14 @@ def _compare(
     lines = summarise_models(measured, primary)
     best = lines[0]
     known = {name for line in lines for name in line.summary}
-    columns = [c for c in dict.fromkeys((*COLUMNS, primary, *LABELLED)) if c in known]
+    columns = [c for c in dict.fromkeys((*shown_in("report"), primary, *shown_by_rule("report"))) if c in known]
     rows = [_row(line, None if line is best else line.to_best(best, primary)) for line in lines]
     about = _about(lines, primary)
     made = Report(title, about, primary, best.documents[0], columns, rows, str(folder), key)
     folder.mkdir(parents=True, exist_ok=True)
     summaries = {line.label: line.summary for line in lines}
-    picture = compare(summaries, [c for c in columns if not c.startswith("micro")], folder / "comparison.png")
+    in_picture = {*shown_in("report picture"), primary, *shown_by_rule("report picture")}
+    picture = compare(summaries, [c for c in columns if c in in_picture], folder / "comparison.png")
     topics, drawn = _topics(measured, folder)
     write_text(folder / "report.md", made.markdown() + topics)
     write_text(folder / "report.json", json.dumps(asdict(made), indent=1))

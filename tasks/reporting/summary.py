@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
+from tagcore.metrics.catalogue import signed
 from tagcore.metrics.evaluation import Evaluation
-from tagcore.metrics.intervals import Measure, bootstrap_intervals, paired_difference, t_interval
+from tagcore.metrics.intervals import Estimate, bootstrap_intervals, paired_difference, t_interval
 from tasks.cache import read_record
 from tasks.evaluate import EvaluatedModel
 from tasks.thresholds import threshold_seconds
@@ -23,7 +24,7 @@ class ModelSummary:
     seeds: int
     splits: int
     documents: tuple[int, int]  # in the smallest and largest test set
-    summary: dict[str, Measure]
+    summary: dict[str, Estimate]
     values: dict[str, np.ndarray]  # the mean over seeds of each document; with a split each, the mean of each seed
     train_seconds: float | None
     threshold_seconds: float | None
@@ -48,7 +49,7 @@ def summarise_models(measured: Sequence[EvaluatedModel], primary: str) -> list[M
     if primary not in lines[0].values:
         known = ", ".join(lines[0].values)
         raise ValueError(f"measures.primary = {primary!r}: not among the measures of single documents: {known}")
-    return sorted(lines, key=lambda line: -line.summary[primary].value)
+    return sorted(lines, key=lambda line: -signed(primary, line.summary[primary].value))
 
 
 def _line(label: str, seeds: list[EvaluatedModel]) -> ModelSummary:

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from tagcore.features.rows import InMemory
 from tagcore.metrics.auc import roc_auc
-from tagcore.metrics.intervals import Measure
+from tagcore.metrics.intervals import Estimate
 from tagcore.models import BMLPL
 from tagcore.models.bmlpl.em import EM
 from tagcore.models.bmlpl.fit import chain, first, online, preparation, scaled, settings
@@ -70,10 +70,10 @@ def run(data: Path | None) -> list[dict[str, Any]]:
 
 def draw(rows: list[dict[str, Any]]) -> Path:
     """A panel for each data set, a line for each method."""
-    curves: dict[str, dict[str, dict[float, Measure]]] = {}
+    curves: dict[str, dict[str, dict[float, Estimate]]] = {}
     for row in rows:
         lines = curves.setdefault(f"AUC per row, {row['data']}", {})
-        lines.setdefault(row["method"], {})[row["CPU s"]] = Measure(row["AUC per row"])
+        lines.setdefault(row["method"], {})[row["CPU s"]] = Estimate(row["AUC per row"])
     PICTURE.parent.mkdir(exist_ok=True)
     return against_setting(curves, "CPU seconds of training", PICTURE)
 

@@ -18,11 +18,12 @@ from scipy.stats import kendalltau
 from sklearn import metrics as peer
 
 from tagcore.metrics.auc import roc_auc
-from tagcore.metrics.classification import hamming_loss, label_counts_at
+from tagcore.metrics.classification import label_counts_at
 from tagcore.metrics.kendall import kendall_at
 from tagcore.metrics.propensity import propensities, propensity_hits
 from tagcore.metrics.ranking import mark_hits, ndcg_at
 from tagcore.metrics.row_ranking import LabelRanking, label_ranking
+from tagcore.metrics.tally import tally_labels
 from tests.bench.bench_tfidf import _peak_megabytes
 
 DOCUMENTS, TAGS, SCORES, K = 100_000, 4_000, 50, 5
@@ -152,7 +153,7 @@ def _their_ndcg(truth: np.ndarray, scores: np.ndarray, problem: Problem) -> Mean
 
 def _hamming(problem: Problem) -> Means:
     first = problem[2][:, :K]
-    return float(hamming_loss(problem[0], _csr(first, np.ones(first.shape))).mean())
+    return float(tally_labels(problem[0], _csr(first, np.ones(first.shape))).hamming_loss().mean())
 
 
 def _their_hamming(truth: np.ndarray, scores: np.ndarray, problem: Problem) -> Means:

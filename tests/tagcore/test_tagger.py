@@ -13,7 +13,7 @@ from tagcore.features.build import VECTORISER, load_rows, make_features
 from tagcore.features.rows import InMemory
 from tagcore.features.split import Split
 from tagcore.fitting import fit_calibrated, make_model
-from tagcore.metrics.evaluate import evaluate
+from tagcore.metrics.evaluate_model import evaluate
 from tagcore.metrics.held_out import held_out_values
 from tagcore.store.datasets import Dataset, StoreError
 from tagcore.synthetic.corpus import demo_corpus

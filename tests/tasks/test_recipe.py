@@ -6,7 +6,7 @@ from flows.grid import curve_setting, lines_of_models
 from flows.recipes import load_recipe, preset_names
 from infra.cli.values import parse_pairs
 from tagcore.fitting import make_model
-from tagcore.metrics import rule_quality
+from tagcore.labelling.rules import rule_names
 from tasks import recipe
 from tasks.naming import data_name, registered_name
 from tasks.recipe import ModelChoice, RecipeError
@@ -61,7 +61,7 @@ def test_models_differ_by_their_thresholds():
 
 
 def test_recipes_know_the_rules_that_evaluations_know():
-    assert recipe.RULES == rule_quality.RULES
+    assert recipe.MeasureSettings(labelling=rule_names()).labelling == list(rule_names())
     assert recipe.TuningSettings(measure="macro-F1 (class-mass)").rule == "class-mass"
     assert recipe.TuningSettings(measure="AUC (row)").rule is None
 
@@ -123,7 +123,10 @@ def test_overrides_reach_into_groups():
         ('[[models]]\nmodel = "KNN"\n[split]\ntest = 0', "split.test = 0.*a share between 0 and 1, or a whole number"),
         ('[[models]]\nmodel = "KNN"\n[split]\ntrain_documents = 0', "split.train_documents = 0"),
         ('[[models]]\nmodel = "KNN"\n[split]\nredraw = true', 'split.redraw = True.*expected kind = "drawn"'),
-        ('[[models]]\nmodel = "KNN"\n[measures]\nlabelling = ["best"]', "measures.labelling.0 = 'best'.*'class-mass'"),
+        (
+            '[[models]]\nmodel = "KNN"\n[measures]\nlabelling = ["best"]',
+            "measures.labelling.0 = 'best'.*there are half, class-mass",
+        ),
         ('[[models]]\nmodel = "KNN"\n[measures]\nks = [0]', "measures.ks = \\[0\\]"),
         ('name = "../up"\n[[models]]\nmodel = "KNN"', "name = '../up'"),
         ("models = [", "not readable as TOML"),

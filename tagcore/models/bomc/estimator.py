@@ -12,8 +12,8 @@ from sklearn.utils import check_random_state
 from tagcore.base import Progress, TagModel, label_matrix, no_progress, restore_on_failure
 from tagcore.features.rows import InMemory, Rows
 from tagcore.labelling.expected_f import ExpectedF, expected_f
+from tagcore.labelling.labels import top_k_labels
 from tagcore.labelling.posterior import Posterior
-from tagcore.labelling.rules import top_k_labels
 from tagcore.models.bomc.checks import check_parameters, check_state
 from tagcore.models.bomc.hierarchy import Siblings
 from tagcore.models.bomc.kernel import standard_scores

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.metrics import f1_score
 
 from tagcore.baselines import OneVsRestLinear, Popular
-from tagcore.labelling.rules import threshold_labels
+from tagcore.labelling.labels import threshold_labels
 from tagcore.labelling.thresholds import cross_validated_thresholds, f1_thresholds, load_thresholds, save_thresholds
 from tests.problems import noisy, official_split
 from tests.tagcore.metrics.problems import blocks_of, messy_csr, truth_and_scores

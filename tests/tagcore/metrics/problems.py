@@ -53,7 +53,7 @@ def blocks_of(scores: np.ndarray, step: int) -> Callable[[], Iterator[tuple[slic
 
 
 class InParts:
-    """Scores cut before the rows `cuts`, as `Parts`; parts may be empty. Sums run from the left."""
+    """Scores cut before the rows `cuts`, as `PartitionedScores`; parts may be empty. Sums run from the left."""
 
     def __init__(
         self, scores: np.ndarray, cuts: Sequence[int], step: int = 3, X: Any = None, truth: Any = None

@@ -1,4 +1,4 @@
-"""Precision, recall, F1 and Hamming loss of labels against scikit-learn."""
+"""Precision, recall and F1 of labels against scikit-learn."""
 
 import numpy as np
 import pytest
@@ -6,10 +6,9 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from sklearn.metrics import hamming_loss as hamming_of_scikit_learn
 from sklearn.metrics import multilabel_confusion_matrix, precision_recall_fscore_support
 
-from tagcore.metrics.classification import hamming_loss, label_counts, label_counts_at, per_tag_table
+from tagcore.metrics.classification import label_counts, label_counts_at, per_tag_table
 from tests.tagcore.metrics.problems import messy_csr, ranking, truth_and_scores
 
 
@@ -30,14 +29,6 @@ def test_equal_to_scikit_learn(pair):
     for average, quality in ((None, found.per_label()), ("micro", found.micro()), ("macro", found.macro())):
         expected = precision_recall_fscore_support(truth, predicted, average=average, zero_division=0)[:3]
         np.testing.assert_allclose(quality, expected, atol=1e-14)
-
-
-@given(two_labellings())
-def test_hamming_loss_equals_scikit_learn(pair):
-    truth, predicted = ((m > 0).astype(int) for m in pair)
-    found = hamming_loss(*(messy_csr(m) for m in pair))
-    np.testing.assert_allclose(found, (truth != predicted).mean(axis=1), atol=1e-15)
-    assert found.mean() == pytest.approx(hamming_of_scikit_learn(truth, predicted), abs=1e-14)
 
 
 @given(truth_and_scores(), st.data())
@@ -80,8 +71,6 @@ def test_table_per_tag():
 def test_what_does_not_fit_is_named():
     with pytest.raises(ValueError, match=r"truth has shape \(2, 2\), the prediction \(2, 3\)"):
         label_counts(np.eye(2), np.eye(2, 3))
-    with pytest.raises(ValueError, match=r"truth has shape \(2, 2\), the prediction \(3, 2\)"):
-        hamming_loss(np.eye(2), np.eye(3, 2))
     with pytest.raises(ValueError, match="k is 2, expected 1 to 1"):
         label_counts_at(np.eye(2), np.array([[0], [1]]), 2)
     with pytest.raises(ValueError, match="names has 1 entries, expected one for each of 2 tags"):

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tagcore.metrics.intervals import (
-    Measure,
+    Estimate,
+    Ratio,
     bootstrap_interval,
     bootstrap_intervals,
     bootstrap_ratio,
@@ -73,7 +74,7 @@ def test_draws_follow_their_published_definition():
         times = np.bincount([(draw >> 32) * 30 >> 32 for draw in draws], minlength=30)
         means.append(sum(times * sample) / 30)  # in the order of rows, as floats do not add up alike in any other
     found = bootstrap_interval(sample, n_resamples=3, seed=seed)
-    assert found == Measure(sample.mean(), *np.quantile(means, [0.025, 0.975]))
+    assert found == Estimate(sample.mean(), *np.quantile(means, [0.025, 0.975]))
 
 
 def test_many_rows_and_resamples_are_drawn_alike():
@@ -115,9 +116,9 @@ def test_a_ratio_of_sums():
     found = bootstrap_ratio(part, whole)
     assert found.value == 0.5
     assert 0 <= found.low < 0.5 < found.high <= 1
-    assert bootstrap_ratio(np.zeros(3), np.zeros(3)) == Measure(0, 0, 0)
-    assert bootstrap_ratio(whole, whole) == Measure(1, 1, 1)
-    assert bootstrap_ratios({"a": (whole, whole), "b": (part, whole)}) == {"a": Measure(1, 1, 1), "b": found}
+    assert bootstrap_ratio(np.zeros(3), np.zeros(3)) == Estimate(0, 0, 0)
+    assert bootstrap_ratio(whole, whole) == Estimate(1, 1, 1)
+    assert bootstrap_ratios({"a": Ratio(whole, whole), "b": Ratio(part, whole)}) == {"a": Estimate(1, 1, 1), "b": found}
     assert math.isnan(bootstrap_ratio(part[:1], whole[:1]).low)
 
 

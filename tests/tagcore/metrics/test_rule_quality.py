@@ -12,10 +12,11 @@ from sklearn.metrics import f1_score
 
 from tagcore.features.rows import InMemory
 from tagcore.labelling.expected_f import ExpectedF
-from tagcore.metrics.evaluate import evaluate
+from tagcore.labelling.rules import rule_names
+from tagcore.metrics.evaluate_model import evaluate
 from tagcore.metrics.evaluation import Evaluation
 from tagcore.metrics.intervals import bootstrap_ratio
-from tagcore.metrics.rule_quality import RULES, evaluate_rules, true_f1
+from tagcore.metrics.rule_quality import evaluate_rules, true_f1
 from tagcore.scoring import sharded as prediction
 from tagcore.scoring.sharded import ShardedScores
 from tests.tagcore.metrics.problems import blocks_of, truth_and_scores
@@ -54,10 +55,10 @@ class Able(Fixed):
 
 
 def measure(model, truth, rules, rates=None):
-    """`labelled` of the model's own scores."""
+    """The quality of labels by the model's own scores."""
     truth = sp.csr_matrix(truth)
-    spread = ShardedScores(model, InMemory(sp.csr_matrix(model.scores), truth))
-    return evaluate_rules(spread, model, truth, model.scores[truth.nonzero()], rules, rates)
+    scores = ShardedScores(model, InMemory(sp.csr_matrix(model.scores), truth))
+    return evaluate_rules(scores, model, truth, model.scores[truth.nonzero()], rules, rates)
 
 
 def quality(truth, labels):
@@ -94,7 +95,7 @@ def test_every_rule_equals_counting_by_hand(problem, step, shards, data):
     }
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prediction, "_AT_LEAST", ((shards, 1),))
-        found = measure(model, truth, RULES, rates)
+        found = measure(model, truth, rule_names(), rates)
     known = rates > 0 if rates.any() else np.ones(n_labels, bool)  # macro is of the tags that training had
     for line in found.table.to_pylist():
         given_labels = np.asarray(labels[line["rule"]], int)
@@ -102,8 +103,8 @@ def test_every_rule_equals_counting_by_hand(problem, step, shards, data):
         pooled, per_label = quality(truth, given_labels), quality(truth[:, known], given_labels[:, known])
         expected = {k: (per_label if k.startswith("macro") else pooled)[k] for k in pooled}
         assert {k: line[k] for k in expected} == pytest.approx(expected)
-        assert found.macro[f"macro-F1 ({line['rule']})"].value == line["macro_f1"]
-        part, whole = found.micro[f"micro-F1 ({line['rule']})"]
+        assert found.tallies[line["rule"]].macro().f1 == line["macro_f1"]
+        part, whole = found.tallies[line["rule"]].micro_f1()
         assert part.sum() == pytest.approx(line["micro_f1"] * whole.sum())
         np.testing.assert_array_equal(part, 2 * (truth * given_labels).sum(axis=1))
 
@@ -143,7 +144,7 @@ def test_a_rule_that_a_model_cannot_follow_is_left_empty():
     assert found.table["rule"].to_pylist() == ["thresholds", "half", "sampled"]
     assert found.table["labels"].to_pylist() == [None, 2, None]
     assert found.table["macro_f1"].to_pylist() == [None, 1.0, None]
-    assert list(found.macro) == ["macro-F1 (half)"]
+    assert list(found.tallies) == ["half"]
     assert found.expected_f.num_rows == 0
 
 
@@ -168,10 +169,12 @@ def test_an_evaluation_holds_and_stores_them(tmp_path):
     scores = rng.normal(size=(40, 5))
     truth = sp.csr_matrix(scores + rng.normal(size=(40, 5)) > 0.5)
     model = Able(scores, np.full(5, 0.3))
-    seen = {"train_counts": np.arange(1, 6), "train_documents": 20}
-    found = evaluate(model, sp.csr_matrix(scores), truth, labelling=RULES, **seen)
-    plain = evaluate(model, sp.csr_matrix(scores), truth, **seen)
-    assert found.summary.keys() - plain.summary.keys() == {f"{a}-F1 ({r})" for a in ("micro", "macro") for r in RULES}
+    trained = {"train_counts": np.arange(1, 6), "train_documents": 20}
+    found = evaluate(model, sp.csr_matrix(scores), truth, labelling=rule_names(), **trained)
+    plain = evaluate(model, sp.csr_matrix(scores), truth, **trained)
+    assert found.summary.keys() - plain.summary.keys() == {
+        f"{average}-F1 ({rule})" for average in ("micro", "macro") for rule in rule_names()
+    }
     assert {name: found.summary[name] for name in plain.summary if not math.isnan(plain.summary[name].low)} == {
         name: m for name, m in plain.summary.items() if not math.isnan(m.low)
     }

@@ -8,8 +8,8 @@ import pytest
 from tagcore import load_model
 from tagcore.baselines import KNN
 from tagcore.features.rows import InMemory, StoredRows
-from tagcore.metrics.evaluate import evaluate as measure
-from tagcore.metrics.rule_quality import RULES
+from tagcore.labelling.rules import rule_names
+from tagcore.metrics.evaluate_model import evaluate as measure
 from tagcore.scoring.sharded import ShardedScores
 from tagcore.shards import InProcess
 from tasks.cache import RECORD
@@ -61,7 +61,7 @@ def local(tmp_path_factory):
 def test_the_same_files_in_process_and_on_local_workers(name, made, local):
     workspace, rows = made
     model, home = trained(made, name), workspace.settings.home
-    measures = MeasureSettings(ks=[1, 5], primary="P@5", labelling=list(RULES))
+    measures = MeasureSettings(ks=[1, 5], primary="P@5", labelling=list(rule_names()))
     found = []
     for where in (workspace, workspace_at(home, threads=3), workspace_at(home, local)):
         folder = evaluate.fn(model, rows, measures, name, where).result()
@@ -81,7 +81,7 @@ def processes(tmp_path_factory):
 def test_a_worker_killed_between_passes_changes_nothing(name, made, processes, tmp_path):
     """the scores that it held are asked again."""
     tagger, rows = load_model(trained(made, name)), StoredRows.open(made[1], "test")
-    asked = {"labelling": RULES, "train_counts": np.ones(rows.n_labels), "train_documents": 5}
+    asked = {"labelling": rule_names(), "train_counts": np.ones(rows.n_labels), "train_documents": 5}
     lost = []
 
     def kill(done, total, known):
@@ -103,13 +103,13 @@ def test_the_model_goes_to_workers_once(processes, tmp_path):
     model = KNN().fit(X, Y)
     processes.grow(2)
     with open_cluster(Cluster(processes.address, tmp_path / "root")) as executor:
-        spread = ShardedScores(model, InMemory(X, Y), executor)
+        scores = ShardedScores(model, InMemory(X, Y), executor)
         of_model = sum(array.nbytes for array in model.parts()["arrays"].values())
         of_rows = sum(part.nbytes for M in (X, Y) for part in (M.data, M.indices, M.indptr))
         assert of_model <= executor.traffic.sent <= of_model + 1.1 * of_rows
         before = executor.traffic.sent
         for k in (3, 5):
-            found, expected = spread.top_k(k), ShardedScores(model, InMemory(X, Y), InProcess()).top_k(k)
+            found, expected = scores.top_k(k), ShardedScores(model, InMemory(X, Y), InProcess()).top_k(k)
             assert [a.tobytes() for a in found] == [a.tobytes() for a in expected]
         assert executor.traffic.sent == before
         assert executor.traffic.received == 3000 * (3 + 5) * 16

@@ -10,9 +10,9 @@ from scipy import stats
 from scipy.special import ndtri
 
 from tagcore.labelling.expected_f import ExpectedF
-from tagcore.metrics.evaluate import evaluate
-from tagcore.metrics.intervals import Measure
-from tagcore.metrics.rule_quality import RULES
+from tagcore.labelling.rules import rule_names
+from tagcore.metrics.evaluate_model import evaluate
+from tagcore.metrics.intervals import Estimate
 from tagcore.models.topics import Topic
 from tagcore.store.datasets import write_dataset
 from tasks.registry.model_card import model_card
@@ -36,7 +36,7 @@ def measured(folder, label, seed, split, scores):
         (writer.folder / "model" / "model.json").write_text(json.dumps({"class": "Popular"}))
     model = Able(scores, np.zeros(6)) if label == "able" else Fixed(scores)
     with write_dataset(places[1], "evaluation", parameters={"label": label, "seed": seed}) as writer:
-        evaluate(model, sp.csr_matrix(scores), TRUTH, labelling=RULES, **SEEN).save(writer.folder)
+        evaluate(model, sp.csr_matrix(scores), TRUTH, labelling=rule_names(), **SEEN).save(writer.folder)
     return EvaluatedModel(label, *places, folder / f"features {split}", seed)
 
 
@@ -113,7 +113,7 @@ def test_curves_are_tables_of_lines_and_values(tmp_path):
     ]
     curves = Curves("t", "split.train_documents", ["P@1", "macro-F1 (half)"], points, str(tmp_path))
     assert list(curves.lines("P@1")["a"]) == [100, 200]
-    assert curves.lines("P@1")["a"][200] == Measure(0.5, 0.4, 0.6)
+    assert curves.lines("P@1")["a"][200] == Estimate(0.5, 0.4, 0.6)
     assert list(curves.lines("macro-F1 (half)")) == ["a"]
     text = curves.markdown()
     assert "| P@1 at split.train_documents | 100 | 200 |" in text
@@ -172,7 +172,7 @@ def test_pictures_of_expected_f_topics_and_curves(tmp_path):
         "expected_f.png",
         "topics.png",
     ]
-    curves = {"P@1": {"_a $": {100.0: Measure(0.1, 0.0, 0.2), 2000.0: Measure(0.2)}}, "macro-F1 (half)": {}}
+    curves = {"P@1": {"_a $": {100.0: Estimate(0.1, 0.0, 0.2), 2000.0: Estimate(0.2)}}, "macro-F1 (half)": {}}
     drawn.append(against_setting(curves, "split.train_documents", tmp_path / "curves.png"))
     assert all(p.read_bytes()[:4] == b"\x89PNG" for p in drawn)
     plain = evaluate(Fixed(scores), sp.csr_matrix(scores), TRUTH, **SEEN)

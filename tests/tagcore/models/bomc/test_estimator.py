@@ -9,7 +9,7 @@ from sklearn.preprocessing import normalize
 
 from tagcore.base import load_estimator
 from tagcore.features.rows import InMemory
-from tagcore.labelling.rules import threshold_labels
+from tagcore.labelling.labels import threshold_labels
 from tagcore.metrics.classification import label_counts
 from tagcore.models import BOMC
 from tagcore.models.bomc import stream as bomc_stream

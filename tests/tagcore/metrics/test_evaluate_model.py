@@ -22,12 +22,12 @@ from sklearn.metrics import (
 
 from tagcore.baselines import KNN, OneVsRestLinear
 from tagcore.features.rows import InMemory
-from tagcore.metrics.evaluate import evaluate
+from tagcore.labelling.rules import rule_names
+from tagcore.metrics.evaluate_model import evaluate
 from tagcore.metrics.evaluation import Evaluation
 from tagcore.metrics.intervals import bootstrap_interval, bootstrap_ratio
 from tagcore.metrics.kendall import kendall_at
 from tagcore.metrics.propensity import propensities, propensity_hits
-from tagcore.metrics.rule_quality import RULES
 from tagcore.models import BMLPL, BOMC
 from tagcore.scoring import sharded as prediction
 from tagcore.shards import InProcess
@@ -168,7 +168,7 @@ def test_the_same_bits_on_any_executor(model, kept, monkeypatch, tmp_path):
     """in several shards; and the same values in one."""
     X, Y = noisy(n=300, tags=40)
     model.fit(X, Y)
-    asked = {"labelling": RULES, "train_counts": np.asarray((Y > 0).sum(axis=0)).ravel(), "train_documents": 300}
+    asked = {"labelling": rule_names(), "train_counts": np.asarray((Y > 0).sum(axis=0)).ravel(), "train_documents": 300}
     whole = _single(model, X, Y, **asked)
     monkeypatch.setattr(prediction, "KEPT_CELLS", kept)
     found = []

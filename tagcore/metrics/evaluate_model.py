@@ -1,0 +1,184 @@
+"""Measures one model on held-out documents, by every measure of the catalogue."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import scipy.sparse as sp
+
+from tagcore.base import Progress, best_k, label_matrix, no_progress
+from tagcore.features.rows import InMemory
+from tagcore.labelling.labels import top_k_labels
+from tagcore.metrics.auc import AUC, areas
+from tagcore.metrics.breakdown import breakdown_table
+from tagcore.metrics.calibration import STRATEGIES, SuggestionProbabilities, reliability_curve
+from tagcore.metrics.catalogue import compute, quality_against_k
+from tagcore.metrics.classification import per_tag_table
+from tagcore.metrics.evaluation import Evaluation, EvaluationCounts
+from tagcore.metrics.intervals import Estimate, Ratio, bootstrap_intervals, bootstrap_ratios
+from tagcore.metrics.kendall import SuggestedOrder
+from tagcore.metrics.measure import SUGGESTED, Values
+from tagcore.metrics.propensity import propensities, propensity_hits
+from tagcore.metrics.ranking import Hits, mark_hits
+from tagcore.metrics.row_ranking import RowRanks
+from tagcore.metrics.rule_quality import evaluate_rules, require_rules
+from tagcore.metrics.tally import tally_labels
+from tagcore.scoring.blocks import ScorePart
+from tagcore.scoring.sharded import ShardedScores
+from tagcore.shards import Executor
+
+CURVE = 10  # quality against k and the histogram go this far
+PASSES = 4  # as progress counts them: the ranking, AUC, labels by rule, intervals
+
+
+def evaluate(
+    model: Any,
+    rows: Any,
+    Y: Any = None,
+    *,
+    ks: Sequence[int] = (1, 3, 5, 10),
+    tag_names: Sequence[str] | None = None,
+    train_counts: np.ndarray | None = None,
+    train_documents: int | None = None,
+    labelling: Sequence[str] = (),
+    seed: int = 0,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """Measures a model or tagger on `Rows`, or on word weights X with true tags Y (n × L, a tag present iff > 0).
+
+    `train_counts` says how often each tag was trained on, in how many `train_documents`; propensity-scored measures
+    need both. `labelling` names rules whose labels are measured beside the ranking.
+    `seed` fixes the draws of the intervals. Rows are scored in shards, where the executor runs them; only their tags
+    and best suggestions come here.
+
+    >>> from tagcore.baselines import Popular
+    >>> X, Y = sp.csr_matrix([[1.0], [2.0], [3.0]]), [[0, 1], [1, 1], [1, 0]]
+    >>> evaluation = evaluate(Popular().fit(X[:2], Y[:2]), X, Y, ks=[1])
+    >>> {name: round(evaluation.summary[name].value, 2) for name in ("P@1", "LRAP")}
+    {'P@1': 0.67, 'LRAP': 0.83}
+    """
+    rows = rows if Y is None else InMemory(rows, label_matrix(Y, rows.shape[0]))
+    n = rows.n_rows
+    if n == 0:
+        raise ValueError("the test set has no documents: there is nothing to measure")
+    if not ks or min(ks) < 1:
+        raise ValueError(f"ks is {tuple(ks)}, expected at least one k, each 1 or more")
+    rates = None if train_counts is None or not train_documents else np.asarray(train_counts) / train_documents
+    require_rules(labelling, rates)
+    ks = sorted(set(ks))
+    progress = progress or no_progress
+    scores = ShardedScores(model, rows, executor)
+
+    depth = max(*ks, CURVE, SUGGESTED)
+    parts = scores.collect(suggest_and_rank, k=depth)
+    truth = sp.vstack([part["truth"] for part in parts], format="csr")
+    top, top_scores = (np.concatenate([part[name] for part in parts]) for name in ("tags", "scores"))
+    ranks = {name: np.concatenate([part[name] for part in parts], axis=-1) for name in ("measures", "of_positives")}
+    labels = tally_labels(truth, top_k_labels(top[:, :SUGGESTED], truth.shape[1]))
+    per_tag = per_tag_table(labels.tags, train_counts, tag_names)
+    marked = mark_hits(truth, top)
+    hits = marked.padded(depth)
+    values = compute("suggestions", hits, ks)
+    progress(1, PASSES, _known(values))
+
+    auc = areas(scores, truth, **ranks)
+    values |= (of_rankings := compute("rankings", auc))
+    progress(2, PASSES, _known(of_rankings))
+
+    values |= compute("labels", labels)
+    if train_counts is not None and train_documents is not None:
+        propensity = propensities(train_counts, train_documents)
+        values |= compute("propensities", propensity_hits(truth, top, propensity).padded(depth), ks)
+    by_rule = evaluate_rules(scores, model, truth, ranks["of_positives"], labelling, rates)
+    of_rules = [compute("rule", tally, rule=rule) for rule, tally in by_rule.tallies.items()]
+    values |= {name: value for of_rule in of_rules for name, value in of_rule.items()}
+    promised = SuggestionProbabilities(model.proba(top_scores[:, :SUGGESTED]), marked.right[:, :SUGGESTED])
+    values |= compute("probabilities", promised)
+    progress(3, PASSES, _known(values))
+
+    summary = _estimates(values, seed)
+    progress(PASSES, PASSES, {name: estimate.value for name, estimate in summary.items()})
+    per_document = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+    return Evaluation(
+        summary=summary,
+        counts=_counts(truth, train_counts, auc),
+        per_document=pa.table({"document": np.arange(n), **per_document}),
+        per_tag=per_tag,
+        breakdown=breakdown_table(labels.tags, train_counts),
+        histogram=_histogram(hits),
+        reliability=_reliability(promised),
+        curve=_quality_against_k(hits, SuggestedOrder(truth, top)),
+        labelling=by_rule.table,
+        expected_f=by_rule.expected_f,
+    )
+
+
+def suggest_and_rank(part: ScorePart, *, k: int) -> dict[str, Any]:
+    """Walks a part once, for its true tags, its best k suggestions, and how its scores rank the tags of each row."""
+    n, n_labels = part.truth.shape
+    tags, scores = np.empty((n, min(k, n_labels)), np.int64), np.empty((n, min(k, n_labels)))
+    ranks = RowRanks(part.truth)
+    for first, block in part.blocks():
+        rows = slice(first, first + len(block))
+        ranks.add(first, block)
+        tags[rows], scores[rows] = best_k(block, k)
+    return {"truth": part.truth, "tags": tags, "scores": scores, **ranks.arrays()}
+
+
+def _estimates(values: Mapping[str, Values], seed: int) -> dict[str, Estimate]:
+    """Values with intervals over documents, where they are means or ratios over documents."""
+    documents = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+    ratios = {name: value for name, value in values.items() if isinstance(value, Ratio)}
+    estimates = bootstrap_intervals(documents, seed=seed) | bootstrap_ratios(ratios, seed=seed)
+    return {n: Estimate(value) if isinstance(value, float) else estimates[n] for n, value in values.items()}
+
+
+def _known(values: Mapping[str, Values]) -> dict[str, float]:
+    """Values without intervals, as progress tells them."""
+    known = {}
+    for name, value in values.items():
+        if isinstance(value, np.ndarray):
+            defined = value[~np.isnan(value)]
+            known[name] = float(defined.mean()) if defined.size else float("nan")
+        else:
+            known[name] = value.value if isinstance(value, Ratio) else value
+    return known
+
+
+def _quality_against_k(hits: Hits, order: SuggestedOrder) -> pa.Table:
+    ks = range(1, CURVE + 1)
+    columns = quality_against_k("suggestions", hits, ks) | quality_against_k("order", order, ks)
+    return pa.table({"k": list(ks), **columns})
+
+
+def _histogram(hits: Hits) -> pa.Table:
+    counts = {k: hits.histogram(k) for k in range(1, CURVE + 1)}
+    return pa.table(
+        {
+            "k": np.repeat(list(counts), [len(h) for h in counts.values()]),
+            "correct": np.concatenate([np.arange(len(h)) for h in counts.values()]),
+            "documents": np.concatenate(list(counts.values())),
+        }
+    )
+
+
+def _reliability(promised: SuggestionProbabilities) -> pa.Table:
+    curves = []
+    for strategy in STRATEGIES:
+        curve = reliability_curve(*promised, strategy=strategy)
+        curves.append(curve.add_column(0, "strategy", [[strategy] * curve.num_rows]))
+    return pa.concat_tables(curves)
+
+
+def _counts(truth: sp.csr_matrix, train_counts: np.ndarray | None, auc: AUC) -> EvaluationCounts:
+    return EvaluationCounts(
+        documents=truth.shape[0],
+        untagged_documents=int(np.count_nonzero(np.diff(truth.indptr) == 0)),
+        tags=truth.shape[1],
+        tags_in_test=len(np.unique(truth.indices)),
+        tags_in_train=None if train_counts is None else int(np.count_nonzero(train_counts)),
+        documents_without_auc=auc.rows_left_out,
+        tags_without_auc=auc.labels_left_out,
+    )

@@ -1,0 +1,60 @@
+"""What there is to know of a measure besides its arithmetic."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from tagcore.metrics.intervals import Ratio
+
+SUGGESTED = 5  # suggestions that are taken as labels, and whose probabilities are looked at
+
+Of = Literal[
+    "suggestions",  # the first k tags of every document, or the first k items of every user: `Hits`
+    "order",  # the same, against how many users gave each tag: `SuggestedOrder`
+    "rankings",  # the scores of all pairs of a document and a tag: `AUC`
+    "labels",  # the first SUGGESTED tags of every document, taken as its labels: `Tally`
+    "propensities",  # suggestions, weighed by how likely annotators forget a tag: `PropensityHits`
+    "rule",  # the labels that a labelling rule gives: `Tally`
+    "probabilities",  # what a tagger promises of its suggestions: `SuggestionProbabilities`
+    "ratings",  # predicted against true ratings: `RatingErrors`
+]
+At = Literal["no k", "every k", "suggested", "curve"]  # each k of a recipe; SUGGESTED; only quality against k
+Decides = Literal["nothing", "best", "champion"]
+Place = Literal["report", "report picture", "model card", "curves", "quality at k"]
+Values = np.ndarray | Ratio | float  # one value per document; what every document adds to a ratio; one number
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One measure. In tables its k or labelling rule follows the name: P@5, macro-F1 (half).
+
+    Models are ranked by a measure that decides who is "best", which needs a value for every document. One that
+    decides on the "champion" is also computed for a stored tagger, from its suggestions alone.
+    """
+
+    name: str
+    of: Of
+    compute: Callable[..., Values]  # takes what the measure is of, and k where it has one
+    at: At = "no k"
+    decides: Decides = "nothing"
+    lower_is_better: bool = False
+    shown: tuple[Place, ...] = ()
+    shown_at: tuple[int, ...] = ()  # the ks that tables show
+    column: str = ""  # its name in an evaluation's table of quality against k
+
+    def __post_init__(self) -> None:
+        if self.decides == "champion" and (self.of != "suggestions" or self.at != "every k" or self.lower_is_better):
+            raise ValueError(
+                f"{self.name} decides on the champion: expected a measure of suggestions at every k, more being better"
+            )
+
+    def full_name(self, k: int | None = None, rule: str | None = None) -> str:
+        """The name in tables."""
+        return self.name + (f"@{k}" if k is not None else "") + (f" ({rule})" if rule is not None else "")
+
+    def ks(self, every: Sequence[int]) -> Sequence[int | None]:
+        """The ks of its names, where measures at every k are at these; none where it is only in the table against k."""
+        fixed: dict[At, Sequence[int | None]] = {"no k": (None,), "suggested": (SUGGESTED,), "curve": ()}
+        return fixed.get(self.at, every)

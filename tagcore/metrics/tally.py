@@ -1,0 +1,49 @@
+"""Given labels against true ones, counted per label and per document: micro and macro averages, Hamming loss."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tagcore.metrics.classification import LabelCounts, Quality, compare_labels
+from tagcore.metrics.intervals import Ratio
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """What was given, what is true and what is both: counts per label, and per document. `+` joins later documents."""
+
+    tags: LabelCounts
+    right: np.ndarray
+    given: np.ndarray
+    true: np.ndarray
+    macro_over: np.ndarray | None = None  # the labels that macro averages are over; all, where there is no mask
+
+    def micro_precision(self) -> Ratio:
+        return Ratio(self.right, self.given)
+
+    def micro_recall(self) -> Ratio:
+        return Ratio(self.right, self.true)
+
+    def micro_f1(self) -> Ratio:
+        return Ratio(2 * self.right, self.given + self.true)
+
+    def macro(self) -> Quality:
+        """Means over labels of precision, recall and F1."""
+        return (self.tags if self.macro_over is None else self.tags.of(self.macro_over)).macro()
+
+    def hamming_loss(self) -> np.ndarray:
+        """For every document the share of all L labels that it has and was not given, or was given and has not."""
+        return (self.true + self.given - 2 * self.right) / len(self.tags.tp)
+
+    def __add__(self, later: "Tally") -> "Tally":
+        names = ("right", "given", "true")
+        right, given, true = (np.concatenate([getattr(tally, name) for tally in (self, later)]) for name in names)
+        return Tally(self.tags + later.tags, right, given, true, self.macro_over)
+
+
+def tally_labels(Y: Any, predicted: Any) -> Tally:
+    """Compares predicted labels with the truth, both n × L; a label is present iff > 0."""
+    truth, guess, right = compare_labels(Y, predicted)
+    tags = LabelCounts.of_matrices(truth, guess, right)
+    return Tally(tags, *(np.diff(matrix.indptr) for matrix in (right, guess, truth)))

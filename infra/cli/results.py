@@ -46,7 +46,7 @@ def write_experiment(
 
     Pictures of curves are copied into the folder `pictures` beside the page.
     """
-    name, command = recipe.name, ["tagflow", "experiment", preset]
+    name, command = recipe.name, ["tagflow", "experiment", Path(preset).name]
     if data is not None:
         command += ["--data", Path(data).name]
         if "data.source" not in recipe.grid:  # one set of several: its section is its own

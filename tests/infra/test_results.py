@@ -60,6 +60,15 @@ def test_an_experiment_names_its_section_and_the_whole_command(
     assert f"`{command}`*\n<!-- /{name} -->" in text
 
 
+def test_no_path_of_the_machine_is_written(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    result: Any = Result([Part()], [])
+    recipe = load_recipe("linear", {})
+    write_experiment(page, recipe, result, preset=str(tmp_path / "mine.toml"), data=str(tmp_path / "bibtex"))
+    assert "`tagflow experiment mine.toml --data bibtex`*" in page.read_text()
+    assert str(tmp_path) not in page.read_text()
+
+
 def test_a_folder_of_sets_is_one_section(tmp_path: Path) -> None:
     page = tmp_path / "linear.md"
     recipe = load_recipe("linear", {"grid": {"data.source": ["data/bibtex", "data/enron"]}})

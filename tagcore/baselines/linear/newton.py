@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from tagcore.baselines.linear.kernels.dual_coordinate import block_margins
-from tagcore.baselines.linear.kernels.newton import add_transposed, conjugate_gradients
+from tagcore.baselines.linear.kernels.newton import add_transposed, solve_systems
 from tagcore.baselines.linear.tag_blocks import BlockSettings, Solution
 from tagcore.shards import Arrays
 
@@ -118,7 +118,7 @@ class _Block:
         curvature = (self.cost * self.loss.curvature(self.z)).astype(np.float32)
         s, u = np.empty(self.w.shape, np.float32), np.empty(self.z.shape)
         system = curvature, self.penalty[:, 0].astype(np.float32), -self.gradient.astype(np.float32)
-        conjugate_gradients(*self.csr, *system, self.inner_tol, _INNER_STEPS, s)
+        solve_systems(*self.csr, *system, self.inner_tol, _INNER_STEPS, s)
         block_margins(*self.csr, s.astype(np.float64), u)
         lengths = self._line_search(s, u)
         self.w += lengths * s

@@ -11,8 +11,8 @@ from scipy.special import expit
 
 from tagcore.baselines import LEML
 from tagcore.baselines.leml import steps
-from tagcore.baselines.leml.losses import LOSSES
 from tagcore.metrics.auc import roc_auc
+from tagcore.numeric.losses import LOSSES
 from tagcore.shards import InProcess
 from tests.problems import TOPICS, noisy, obvious, official_split, problems
 

@@ -9,18 +9,6 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def add_transposed(data, indices, indptr, values, out):
-    """out += Xᵀ @ values."""
-    columns = values.shape[1]
-    for i in range(indptr.size - 1):
-        of_row = values[i]
-        for p in range(indptr[i], indptr[i + 1]):
-            value, row = data[p], out[indices[p]]
-            for c in range(columns):
-                row[c] += value * of_row[c]
-
-
-@njit(cache=True, nogil=True)
 def _diagonal(data, indices, indptr, curvature, penalty, out):
     columns = out.shape[1]
     for d in range(penalty.size):

@@ -71,18 +71,6 @@ def class_mass_labels(scores: ScoreBlocks | PartitionedScores, rates: np.ndarray
     return _labels(best.labels[order], indptr, len(best.counts))
 
 
-def class_mass_thresholds(scores: ScoreBlocks | PartitionedScores, rates: np.ndarray, n_rows: int) -> np.ndarray:
-    """The thresholds behind class-mass normalisation, for `threshold_labels` on later rows.
-
-    Scores that tie with the last labelled row are all above the threshold. A label of no rows has +inf.
-    """
-    best = best_rows(scores, _mass(rates, n_rows), n_rows)
-    thresholds = np.full(len(best.counts), np.inf)
-    given = best.sizes > 0
-    thresholds[given] = np.nextafter(best.scores[np.cumsum(best.sizes)[given] - 1], -np.inf)
-    return thresholds
-
-
 def best_rows(scores: ScoreBlocks | PartitionedScores, counts: np.ndarray, n_rows: int) -> BestRows:
     """The best counts[c] of all n rows for every label c, exact in whatever parts the scores are.
 

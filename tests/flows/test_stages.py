@@ -8,7 +8,6 @@ import pytest
 from flows import stages
 from flows.recipes import load_recipe
 from tagcore import load_model
-from tagcore.features.build import load_rows
 from tagcore.fitting import make_model
 from tagcore.labelling.thresholds import cross_validated_thresholds
 from tagcore.metrics.evaluation import Evaluation
@@ -21,6 +20,7 @@ from tasks.reporting.topics import topics_of
 from tasks.thresholds import threshold_seconds, thresholds
 from tasks.train import train
 from tests.demo import demo_features
+from tests.problems import stored_side
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def trained(made, thresholds_of=None):
 
 def test_a_model_labels_by_thresholds_of_its_own_or_of_another(made):
     _, rows = made
-    X, Y = load_rows(Dataset.open(rows, "features"), "train")
+    X, Y = stored_side(Dataset.open(rows, "features"), "train")
     plain = trained(made)
     assert threshold_seconds(plain) is None
     for of in ({"model": "PassiveAggressive", "params": {"C": 0.3}}, {"model": "OneVsRestLinear", "params": {}}):

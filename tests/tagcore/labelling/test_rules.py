@@ -9,7 +9,6 @@ from hypothesis.extra.numpy import arrays
 from tagcore.labelling.rules import (
     best_rows,
     class_mass_labels,
-    class_mass_thresholds,
     keep_best,
     threshold_labels,
     top_k_labels,
@@ -64,12 +63,6 @@ def test_class_mass_labels_exactly_its_share(problem, step, data):
     np.testing.assert_array_equal(found.toarray(), expected)
     assert found.has_canonical_format
 
-    above = threshold_labels(
-        blocks_of(scores, step), class_mass_thresholds(blocks_of(scores, step), rates, n)
-    ).toarray()
-    last = np.where(expected == 1, scores, np.inf).min(axis=0)
-    np.testing.assert_array_equal(above, scores >= last)  # the share, and whatever ties with its last row
-
 
 @given(truth_and_scores(max_rows=40), st.lists(st.integers(0, 40), max_size=4), st.data())
 def test_class_mass_is_the_same_in_whatever_parts_the_scores_are(problem, cuts, data):
@@ -78,8 +71,6 @@ def test_class_mass_is_the_same_in_whatever_parts_the_scores_are(problem, cuts, 
     rates = data.draw(arrays(np.float64, n_labels, elements=st.floats(0, 1)))
     parts, whole = InParts(scores, cuts), blocks_of(scores, n)
     assert (class_mass_labels(parts, rates, n) != class_mass_labels(whole, rates, n)).nnz == 0
-    thresholds = class_mass_thresholds(parts, rates, n)
-    np.testing.assert_array_equal(thresholds, class_mass_thresholds(whole, rates, n))
 
 
 @given(truth_and_scores(max_rows=40), st.lists(st.integers(0, 40), max_size=6), st.data())
@@ -105,10 +96,9 @@ def test_best_rows_come_best_first_with_ties_to_the_lower_row():
 def test_class_mass_without_ties():
     scores = np.random.default_rng(0).normal(size=(1000, 7))
     rates = np.array([0, 0.001, 0.01, 0.1234, 0.5, 0.999, 1])
-    thresholds = class_mass_thresholds(blocks_of(scores, 64), rates, 1000)
-    found = threshold_labels(blocks_of(scores, 64), thresholds)
-    assert found.sum(axis=0).tolist() == [[0, 1, 10, 123, 500, 999, 1000]]
-    assert (found != class_mass_labels(blocks_of(scores, 100), rates, 1000)).nnz == 0
+    labels = class_mass_labels(blocks_of(scores, 64), rates, 1000)
+    assert labels.sum(axis=0).tolist() == [[0, 1, 10, 123, 500, 999, 1000]]
+    assert (labels != class_mass_labels(blocks_of(scores, 100), rates, 1000)).nnz == 0
 
 
 def test_what_does_not_fit_is_named():
@@ -120,7 +110,7 @@ def test_what_does_not_fit_is_named():
     with pytest.raises(ValueError, match="one number from 0 to 1 per label"):
         class_mass_labels(blocks, np.array([0.5, 1.5]), 4)
     with pytest.raises(ValueError, match="one number from 0 to 1 per label"):
-        class_mass_thresholds(blocks, np.array([0.5, np.nan]), 4)
+        class_mass_labels(blocks, np.array([0.5, np.nan]), 4)
     with pytest.raises(ValueError, match="scores of 4 rows, expected 5"):
         class_mass_labels(blocks, np.array([0.5, 0.5]), 5)
     with pytest.raises(ValueError, match="the score of row 3, label 1 is nan"):

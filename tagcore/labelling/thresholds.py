@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from tagcore.base import Progress, TagModel, label_matrix, no_progress
 from tagcore.labelling.kernels.thresholds import best_thresholds, count_negatives, gather_positives
-from tagcore.labelling.rules import ScoreBlocks, checked_blocks
+from tagcore.scoring.blocks import ScoreBlocks, checked_blocks
 from tagcore.shards import Executor
 
 

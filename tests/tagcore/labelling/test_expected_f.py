@@ -12,7 +12,8 @@ from sklearn.metrics import fbeta_score
 
 from tagcore.kernels.random.counter_normals import counter_normal
 from tagcore.labelling import expected_f as module
-from tagcore.labelling.expected_f import ExpectedF, Posterior, quantile_thresholds, sampled_biases
+from tagcore.labelling.expected_f import ExpectedF, quantile_thresholds, sampled_biases
+from tagcore.labelling.posterior import Posterior
 from tagcore.labelling.rules import threshold_labels
 from tagcore.scoring.blocks import LocalScores, unknown_truth
 from tests.tagcore.metrics.problems import InParts, blocks_of

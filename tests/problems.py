@@ -8,9 +8,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tagcore.base import TagModel
-from tagcore.corpus import DocumentSource, tag_matrix
+from tagcore.corpus import DocumentSource, csr_from_lists, tag_matrix
+from tagcore.features.build import VECTORISER
 from tagcore.features.corpus_reader import document_texts
 from tagcore.readers import open_source
+from tagcore.store.datasets import Dataset
 from tagcore.text import Vectoriser
 
 TOPICS = 6
@@ -80,3 +82,11 @@ def weights_of(model: TagModel) -> np.ndarray:
     """the sparse weights of a one-vs-rest model, words × tags."""
     shape = (model.n_features_in_, model.n_labels_)
     return sp.csr_matrix((model.coef_data_, model.coef_indices_, model.coef_indptr_), shape=shape).toarray()
+
+
+def stored_side(features: Dataset, side: str) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+    """All rows of one side of a features data set as (X, Y), read column by column from its table."""
+    table = features.read(side, ["words", "values", "tags", "counts"])
+    n_words = len(Vectoriser.load(features.folder / VECTORISER).idf_)
+    X = csr_from_lists(table["words"], table["values"], n_words)
+    return X, csr_from_lists(table["tags"], table["counts"], features.counts["tags"])

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from tagcore.base import Progress, no_progress
-from tagcore.corpus import csr_from_lists, lists_from_csr, names_table
+from tagcore.corpus import lists_from_csr, names_table
 from tagcore.features.corpus_reader import CorpusReader, RowGroup
 from tagcore.features.split import Split
 from tagcore.shards import Executor, InProcess
@@ -69,14 +69,6 @@ def make_features(
 def rows_table(documents: np.ndarray, words: sp.csr_matrix, tags: sp.csr_matrix) -> pa.Table:
     columns = [pa.array(documents, pa.int64()), *lists_from_csr(words), *lists_from_csr(tags)]
     return pa.table(columns, schema=ROWS)
-
-
-def load_rows(features: Dataset, side: str) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-    """All of one side as (X, Y)."""
-    table = features.read(side, ["words", "values", "tags", "counts"])
-    n_words = len(Vectoriser.load(features.folder / VECTORISER).idf_)
-    X = csr_from_lists(table["words"], table["values"], n_words)
-    return X, csr_from_lists(table["tags"], table["counts"], features.counts["tags"])
 
 
 def tag_frequencies(features: Dataset, side: str) -> np.ndarray:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from tagcore.kernels.random.hashing import hash_rows
-from tagcore.kernels.random.streams import GOLDEN, mix
+from tagcore.kernels.random.splitmix import GOLDEN, mix
 
 _KEEPING = 2**32  # added to the seed of the hash that chooses whom to keep, far from every seed of a split
 _REVEALING = 2 * _KEEPING

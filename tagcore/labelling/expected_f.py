@@ -66,22 +66,18 @@ def expected_f(
     grid: str = "uniform",
     rates: np.ndarray | None = None,
     seed: int = 0,
-    order: str = "auto",
 ) -> ExpectedF:
     """Counts `samples` draws of a posterior against thresholds on the scores of the same rows.
 
     Scores are z = Φ⁻¹(p); `drawn_from`, a function of a module, gives the rows of a part as the posterior weighs them,
     and the posterior. The grid is `uniform` in p, or `quantile`: geometric in the number labelled, from 1/8 to 8 times
-    the training `rates`; or `thresholds` are given, (C, G). `order` "stored" keeps the weights of one sample for 64
-    classes at a time, "streaming" draws them again for every row; both give the same integers, and "auto" stores what
-    fits 256 MB.
+    the training `rates`; or `thresholds` are given, (C, G). The weights of one sample are kept for 64 classes at a time
+    where they fit 256 MB, else drawn again for every row: both give the same integers.
     """
     if samples < 1:
         raise ValueError(f"samples must be at least 1, got {samples!r}")
-    if order not in ("auto", "stored", "streaming"):
-        raise ValueError(f'order must be "auto", "stored" or "streaming", got {order!r}')
     limits = _limits(thresholds, grid, parts, rates)
-    counts = parts.sum(count_part, drawn_from=drawn_from, samples=samples, seed=seed, order=order, limits=limits)
+    counts = parts.sum(count_part, drawn_from=drawn_from, samples=samples, seed=seed, limits=limits)
     both, labelled = counts["both"], counts["labelled"]
     # rows above threshold g are those above more than g thresholds: sums from the end of the histogram
     above = both[:, :, ::-1].cumsum(axis=2)[:, :, ::-1]
@@ -116,9 +112,7 @@ def sampled_biases(posterior: Posterior, samples: int, seed: int) -> np.ndarray:
     return np.ascontiguousarray(drawn[:, posterior.bias_of])
 
 
-def count_part(
-    part: ScorePart, *, drawn_from: Callable, samples: int, seed: int, order: str, limits: np.ndarray
-) -> Arrays:
+def count_part(part: ScorePart, *, drawn_from: Callable, samples: int, seed: int, limits: np.ndarray) -> Arrays:
     """Histograms of how many thresholds rows are above: of all rows, and of those that each sample gives the class."""
     X, posterior = drawn_from(part)
     _require_rows(X, posterior, part.first)
@@ -132,7 +126,7 @@ def count_part(
     used = np.zeros(mean.shape[0], bool)
     used[indices] = True
     words = np.flatnonzero(used)
-    stored = order == "stored" or (order == "auto" and 8 * LANES * words.size <= _STORED_BYTES)
+    stored = 8 * LANES * words.size <= _STORED_BYTES
     places = (np.cumsum(used) - 1)[indices] if stored else indices
     histograms = np.zeros((samples, classes, limits.shape[1] + 1), np.int64)
     labelled = np.zeros((classes, limits.shape[1] + 1), np.int64)

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from tagcore.base import label_matrix
 from tagcore.metrics.kernels import hits as kernels
 from tagcore.metrics.kernels.row_ranking import sort_segments
-from tagcore.metrics.row_ranking import LabelRanking, RowRanks, checked_scores, rank_rows
+from tagcore.metrics.row_ranking import LabelRanking, rank_rows
 from tagcore.scoring.blocks import LocalScores, PartitionedScores, ScoreBlocks, ScorePart
 from tagcore.shards import Arrays, freeze
 
@@ -48,15 +48,13 @@ class AUC:
         return int(np.isnan(self.labels).sum())
 
 
-def roc_auc(Y: Any, scores: ScoreBlocks | sp.spmatrix, *, absent: float = 0.0) -> AUC:
-    """Walks scores of all cells, in blocks or a sparse matrix, against the truth Y as `label_ranking` does.
+def roc_auc(Y: Any, scores: ScoreBlocks) -> AUC:
+    """Walks scores of all cells against the truth Y (n × L, a label present iff > 0).
 
     Blocks are walked twice: for the measures of rows and the scores of the positives, then for what lies below
     these. Memory: one block, a sorted copy of it, and two numbers per positive of Y.
     """
     truth = label_matrix(Y, np.shape(Y)[0])
-    if sp.issparse(scores):
-        return _of_sparse(truth, checked_scores(scores, truth.shape, absent), absent)
     whole = LocalScores(scores, truth)
     (ranks,) = whole.collect(rank_rows)
     return areas(whole, truth, **ranks)
@@ -80,23 +78,6 @@ def count_pairs(part: ScorePart, *, starts: np.ndarray, by_label: np.ndarray, po
         kernels.add_label_pairs(starts, by_label, freeze(every), freeze(columns.ravel()), labels)
         total += int(kernels.twice_above(pooled, freeze(np.sort(block, axis=None))))
     return {"labels": labels, "all": np.array(divmod(total, _LIMB))}
-
-
-def _of_sparse(truth: sp.csr_matrix, scores: sp.csr_matrix, absent: float) -> AUC:
-    """The cells without a score are counted, not visited."""
-    n, n_labels = truth.shape
-    ranks = RowRanks(truth)
-    ranks.add_sparse(scores, absent)
-    starts, by_label, pooled = _positives(truth, ranks.of_positives).values()
-    cell_starts, cells = _by_label(scores)
-    label_pairs, of_absent = np.zeros(n_labels, np.int64), np.zeros(n_labels, np.int64)
-    kernels.add_label_pairs(starts, by_label, cell_starts, cells, label_pairs)
-    one_each = freeze(np.arange(n_labels + 1)), freeze(np.full(n_labels, absent))
-    kernels.add_label_pairs(starts, by_label, *one_each, of_absent)
-    label_pairs += (n - np.diff(cell_starts)) * of_absent
-    all_pairs = int(kernels.twice_above(pooled, freeze(np.sort(scores.data))))
-    all_pairs += (n * n_labels - scores.nnz) * int(kernels.twice_above(pooled, freeze(np.array([absent]))))
-    return _auc(truth, ranks.measures, label_pairs, all_pairs)
 
 
 def _positives(truth: sp.csr_matrix, of_positives: np.ndarray) -> Arrays:

@@ -1,18 +1,17 @@
 """How well whole rankings of labels are ordered: LRAP, coverage, ranking loss, one-error and AUC of every row.
 
 Rows without a label or with all labels count as in scikit-learn: LRAP 1, ranking loss 0, coverage 0 or L. Their
-one-error is 1 or 0, as no or any first label is right; they have no AUC (NaN).
+one-error is 1 or 0, as no or any first label is right; they have no AUC (NaN). Ties count as in scikit-learn, too: a
+label ranks behind all labels of equal score.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.base import label_matrix
 from tagcore.metrics.kernels import row_ranking as kernels
-from tagcore.scoring.blocks import ScoreBlocks, ScorePart
+from tagcore.scoring.blocks import ScorePart
 from tagcore.shards import Arrays, freeze
 
 
@@ -38,28 +37,8 @@ class RowRanks:
     def add(self, first_row: int, scores: np.ndarray) -> None:
         kernels.rank_dense(self.indptr, self.indices, first_row, scores, self.of_positives, self.measures)
 
-    def add_sparse(self, scores: sp.csr_matrix, absent: float) -> None:
-        stored = freeze(scores.indptr), freeze(scores.indices), freeze(scores.data)
-        kernels.rank_sparse(
-            self.indptr, self.indices, *stored, scores.shape[1], absent, self.of_positives, self.measures
-        )
-
     def arrays(self) -> Arrays:
         return {"measures": self.measures, "of_positives": self.of_positives}
-
-
-def label_ranking(Y: Any, scores: ScoreBlocks | sp.spmatrix, *, absent: float = 0.0) -> LabelRanking:
-    """Measures scores against the truth Y (n × L, a label present iff > 0) in one walk.
-
-    `scores` are walked in blocks, or are a sparse n × L matrix; labels without a stored score then all have the
-    score `absent`. Ties count as in scikit-learn: a label ranks behind all labels of equal score.
-    """
-    truth = label_matrix(Y, np.shape(Y)[0])
-    if sp.issparse(scores):
-        ranks = RowRanks(truth)
-        ranks.add_sparse(checked_scores(scores, truth.shape, absent), absent)
-        return LabelRanking(*ranks.measures)
-    return LabelRanking(*rank_rows(ScorePart(scores, truth))["measures"])
 
 
 def rank_rows(part: ScorePart) -> Arrays:
@@ -68,23 +47,3 @@ def rank_rows(part: ScorePart) -> Arrays:
     for first, block in part.blocks():
         ranks.add(first, block)
     return ranks.arrays()
-
-
-def checked_scores(scores: Any, shape: tuple[int, int], absent: float) -> sp.csr_matrix:
-    """CSR with labels in order, finite."""
-    if scores.shape != shape:
-        raise ValueError(f"the scores have shape {scores.shape}, the truth {shape}")
-    if np.isnan(absent) or absent == np.inf:
-        raise ValueError(f"absent is {absent}, expected the score of labels without one: a number or -inf")
-    checked = sp.csr_matrix(scores, dtype=np.float64)
-    if not checked.has_canonical_format:
-        checked = checked.copy()
-        checked.sum_duplicates()
-    wrong = ~np.isfinite(checked.data)
-    if wrong.any():
-        at = int(wrong.argmax())
-        row = int(np.searchsorted(checked.indptr, at, side="right")) - 1
-        raise ValueError(
-            f"the score of row {row}, label {checked.indices[at]} is {checked.data[at]}, expected a number"
-        )
-    return checked

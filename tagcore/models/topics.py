@@ -1,11 +1,10 @@
-"""Topics over tags, to be read: the first tags of each, how much each explains, and which is which in another run."""
+"""Topics over tags, to be read: the first tags of each, and how much each explains."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 
 class TopicModel(Protocol):
@@ -52,19 +51,3 @@ def topic_weights(model: TopicModel) -> np.ndarray:
     counts = model.label_counts_.sum(axis=0, dtype=np.float64)
     total = counts.sum()
     return counts / total if total > 0 else np.full(counts.size, 1 / counts.size)
-
-
-def match_topics(V: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(order, affinity): other[:, order] has beside each column of V the one that goes with it.
-
-    The order of topics means nothing, so runs are compared by the assignment (Hungarian method) with the largest sum
-    of Bhattacharyya affinities Σ_l sqrt(v_l v'_l), which are 1 for equal topics and 0 for topics without a common
-    tag. `other` needs as many topics as V or more.
-    """
-    if len(V) != len(other):
-        raise ValueError(f"topics over {len(V)} and over {len(other)} tags cannot be matched")
-    if other.shape[1] < V.shape[1]:
-        raise ValueError(f"{other.shape[1]} topics cannot be matched to {V.shape[1]}: put the larger second")
-    affinity = np.sqrt(V).T @ np.sqrt(other)
-    rows, order = linear_sum_assignment(affinity, maximize=True)
-    return order, affinity[rows, order]

@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 
-import pyarrow as pa
 from selectolax.lexbor import LexborHTMLParser
 
 LIMIT = 10_000_000  # characters of one text: beyond it a file is data, not a document
@@ -39,17 +38,6 @@ def strip_html(text: str, limit: int = LIMIT) -> str:
     for node in tree.css(_HIDDEN):
         node.remove()
     return " ".join(tree.text().split())
-
-
-def strip_html_column(texts: pa.Array | pa.ChunkedArray, limit: int = LIMIT) -> pa.Array:
-    """`strip_html` of every string of an arrow array; nulls stay."""
-    stripped = []
-    for row, text in enumerate(texts.to_pylist()):
-        try:
-            stripped.append(text if text is None else strip_html(text, limit))
-        except ValueError as error:
-            raise ValueError(f"row {row}: {error}") from None
-    return pa.array(stripped, texts.type)
 
 
 def _check_nesting(text: str) -> None:

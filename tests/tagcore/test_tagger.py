@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from tagcore import load_model
 from tagcore.baselines import KNN, OneVsRestLinear, Popular
 from tagcore.corpus import Corpus, documents_table, taggings_table
-from tagcore.features.build import VECTORISER, load_rows, make_features
+from tagcore.features.build import VECTORISER, make_features
 from tagcore.features.rows import InMemory
 from tagcore.features.split import Split
 from tagcore.fitting import fit_calibrated, make_model
@@ -19,6 +19,7 @@ from tagcore.store.datasets import Dataset, StoreError
 from tagcore.synthetic.corpus import demo_corpus
 from tagcore.tagger import Tagger
 from tagcore.text import Vectoriser
+from tests.problems import stored_side
 
 TEXTS = ["red apple pie", "green pear tart", "apple and pear", "fast red car", "blue car wheel", "car engine"] * 6
 TAGS = [["fruit"], ["fruit"], ["fruit"], ["cars"], ["cars"], ["cars", "repair"]] * 6
@@ -131,16 +132,16 @@ def stored(tmp_path_factory):
 @pytest.mark.parametrize("model", [Popular(), KNN(n_neighbors=7), OneVsRestLinear()])
 def test_a_contest_measures_what_the_evaluation_measures(stored, model, measure):
     corpus, features = stored
-    model.fit(*load_rows(features, "train"))
+    model.fit(*stored_side(features, "train"))
     tagger = Tagger(Vectoriser.load(features.folder / VECTORISER), model, features.names("tags"))
-    expected = evaluate(tagger, *load_rows(features, "test")).per_document[measure].to_numpy()
+    expected = evaluate(tagger, *stored_side(features, "test")).per_document[measure].to_numpy()
     np.testing.assert_array_equal(held_out_values(tagger, corpus, features, measure), expected)
 
 
 def test_a_champion_with_other_words_and_tags_is_matched_by_name(stored):
     corpus, features = stored
     names = features.names("tags")
-    X, Y = load_rows(features, "train")
+    X, Y = stored_side(features, "train")
     order = np.random.default_rng(0).permutation(len(names))
     extra = sp.csr_matrix(([1.0], ([0], [0])), shape=(X.shape[0], 1))
     vectoriser = Vectoriser.load(features.folder / VECTORISER)
@@ -161,9 +162,9 @@ def test_counted_words_are_matched_by_name_too(tmp_path):
     corpus, split = Dataset.open(tmp_path / "corpus", "corpus"), Split(test=0.5)
     make_features(corpus, tmp_path / "f", Vectoriser(max_features=9), split, parameters={"split": vars(split)})
     features = Dataset.open(tmp_path / "f", "features")
-    model = KNN(n_neighbors=3).fit(*load_rows(features, "train"))
+    model = KNN(n_neighbors=3).fit(*stored_side(features, "train"))
     tagger = Tagger(Vectoriser.load(features.folder / VECTORISER), model, features.names("tags"))
-    expected = evaluate(tagger, *load_rows(features, "test")).per_document["P@1"].to_numpy()
+    expected = evaluate(tagger, *stored_side(features, "test")).per_document["P@1"].to_numpy()
     np.testing.assert_array_equal(held_out_values(tagger, corpus, features, "P@1"), expected)
 
 

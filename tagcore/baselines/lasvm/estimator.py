@@ -8,12 +8,12 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.preprocessing import normalize
-from sklearn.utils import check_random_state
 
 from tagcore.base import TagModel, require_csr, require_vector
 from tagcore.baselines.lasvm.kernel import learn_tag
-from tagcore.baselines.linear.kernels.dual_coordinate import add_scores
+from tagcore.kernels.sparse import add_sparse_product
+from tagcore.numeric.normalise import normalise_rows
+from tagcore.numeric.row_orders import pass_orders
 from tagcore.shards import Arrays, freeze, row_shards
 
 _SHARD_TAGS = 64  # tags that share a cache of inner products
@@ -147,7 +147,8 @@ class LaSVM(TagModel):
     def _learn(self, problem: Problem, X: sp.csr_matrix, carriers: sp.csr_matrix) -> Arrays:
         """The machines of all tags, one after the other; no result depends on how they are cut into shards."""
         rows = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "width": np.array(X.shape[1])}
-        shared = self._executor.share(rows | {"orders": self._orders(X.shape[0])})
+        orders = pass_orders(X.shape[0], self.max_iter, self.shuffle, self.random_state)  # the same for all tags
+        shared = self._executor.share(rows | {"orders": orders})
         cuts = row_shards(carriers.shape[0], -(-carriers.shape[0] // _SHARD_TAGS) or 1)
         calls = []
         for cut in cuts:
@@ -171,15 +172,8 @@ class LaSVM(TagModel):
             message = f"{full} tags reached max_support={self.max_support!r} and turned documents away"
             warnings.warn(message, ConvergenceWarning, stacklevel=5)
 
-    def _orders(self, n: int) -> np.ndarray:
-        """The order of documents in each pass, one row each; the same for all tags."""
-        if not self.shuffle:
-            return np.tile(np.arange(n), (self.max_iter, 1))
-        rng = check_random_state(self.random_state)
-        return np.stack([rng.permutation(n) for _ in range(self.max_iter)])
-
     def _scaled(self, X: sp.csr_matrix) -> sp.csr_matrix:
-        return normalize(X) if self.normalise else X
+        return normalise_rows(X, self.normalise)
 
     def _check_state(self) -> None:
         vectors = self.dual_starts_.size - 1
@@ -198,15 +192,8 @@ class LaSVM(TagModel):
         for start in range(0, X.shape[0], step):
             part = X[start : start + step]
             products = np.zeros((part.shape[0], vectors))
-            add_scores(
-                part.data,
-                part.indices,
-                part.indptr,
-                self.vector_values_,
-                self.vector_ids_,
-                self.word_starts_,
-                products,
-            )
+            index = self.vector_values_, self.vector_ids_, self.word_starts_
+            add_sparse_product(part.data, part.indices, part.indptr, *index, products)
             scores[start : start + step] += self._kernel_values(part, products) @ duals
         return scores
 

@@ -8,12 +8,12 @@ from scipy.linalg import cho_factor, cho_solve, eigh
 
 from tagcore.baselines.leml import steps
 from tagcore.baselines.low_rank.base import on_one_thread
-from tagcore.baselines.low_rank.conjugate import conjugate_gradients
+from tagcore.numeric.conjugate_gradients import conjugate_gradients, inner_products, residuals_fall_to
 from tagcore.shards import Arrays, Shards
 
 _INTERCEPT_PENALTY = 0.01  # so small that it matters only for a tag that no cell, or no document with it, tells of
 _LENGTHS = np.array([1.0, 0.5, 0.25, 0.0625, 0.0])  # of a Newton step; the last makes sure that nothing gets worse
-_NEWTON_TOL = 0.03  # how closely a Newton step is solved
+_RIDGE_TOL, _NEWTON_TOL = 1e-4, 0.03  # how closely a ridge regression and a Newton step are solved
 
 
 class Halves(Protocol):
@@ -47,7 +47,9 @@ class GramHalves:
             image = self.shards.sum(steps.gram_product, direction=direction)["product"]
             return image * squares + self.penalty * direction
 
-        return words + conjugate_gradients(product, -gradient, diagonal, self.cg_iter, axis=0), tags
+        stop = residuals_fall_to(_RIDGE_TOL)
+        step, _ = conjugate_gradients(product, -gradient, diagonal, self.cg_iter, inner_products(axis=0), stop)
+        return words + step, tags
 
     def improve_tags(self, words: np.ndarray, tags: np.ndarray) -> tuple[np.ndarray, float]:
         known = self.shards.sum(partial(steps.gram, constant=self.constant), words=words)
@@ -73,7 +75,8 @@ class NewtonHalves:
             return image + self.penalty * direction
 
         gradient, diagonal = known["gradient"] + self.penalty * words, known["diagonal"] + self.penalty
-        direction = conjugate_gradients(product, -gradient, diagonal, self.cg_iter, None, _NEWTON_TOL)
+        stop = residuals_fall_to(_NEWTON_TOL)
+        direction, _ = conjugate_gradients(product, -gradient, diagonal, self.cg_iter, inner_products(axis=None), stop)
         losses = self._losses(words, tags, True, direction).sum(axis=0)
         moved = [words + np.float32(length) * direction for length in _LENGTHS]
         values = [loss + _halved(self.penalty, m) for loss, m in zip(losses, moved, strict=True)]
@@ -90,7 +93,8 @@ class NewtonHalves:
             return image + penalties * direction
 
         gradient, diagonal = known["gradient"] + penalties * tags, known["diagonal"] + penalties
-        direction = conjugate_gradients(product, -gradient, diagonal, self.cg_iter, 1, _NEWTON_TOL)
+        stop = residuals_fall_to(_NEWTON_TOL)
+        direction, _ = conjugate_gradients(product, -gradient, diagonal, self.cg_iter, inner_products(axis=1), stop)
         values = self._losses(words, tags, False, direction)
         for at, length in enumerate(_LENGTHS):
             moved = tags + np.float32(length) * direction

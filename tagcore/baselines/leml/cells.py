@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.baselines.low_rank.kernels.products import cell_scores
+from tagcore.baselines.low_rank.kernels.dots import cell_scores
 from tagcore.shards import Arrays
 
 _BLOCK_CELLS = 2**18  # a few arrays of that many float32 stay in the cache

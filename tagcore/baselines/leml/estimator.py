@@ -6,8 +6,8 @@ from scipy.special import expit
 from sklearn.utils import check_random_state
 
 from tagcore.baselines.leml.alternation import GramHalves, Halves, NewtonHalves
-from tagcore.baselines.leml.losses import LOSSES
 from tagcore.baselines.low_rank.partly_observed import _PartlyObserved
+from tagcore.numeric.losses import LOSSES
 
 _UNSEEN_LOG_ODDS = -10.0
 

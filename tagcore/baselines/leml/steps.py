@@ -6,8 +6,8 @@
 import numpy as np
 
 from tagcore.baselines.leml.cells import cells_of
-from tagcore.baselines.leml.losses import LOSSES
 from tagcore.baselines.low_rank.partly_observed import embed, to_words, truth_of
+from tagcore.numeric.losses import LOSSES
 from tagcore.shards import Arrays, Shard
 
 

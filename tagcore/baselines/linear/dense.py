@@ -2,10 +2,10 @@
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.preprocessing import normalize
 
 from tagcore.base import TagModel, require_vector
-from tagcore.baselines.linear.kernels.dual_coordinate import block_margins
+from tagcore.kernels.sparse import multiply_dense
+from tagcore.numeric.normalise import normalise_rows
 from tagcore.scoring.explanation import Explanation
 
 
@@ -36,7 +36,7 @@ class _DenseLinear(TagModel):
             )
 
     def _scaled(self, X: sp.csr_matrix) -> sp.csr_matrix:
-        return normalize(X) if self.normalise else X
+        return normalise_rows(X, self.normalise)
 
     def _check_state(self) -> None:
         shape = self.n_features_in_, self.n_labels_
@@ -48,6 +48,6 @@ class _DenseLinear(TagModel):
     def _scores(self, X: sp.csr_matrix) -> np.ndarray:
         X = self._scaled(X)
         scores = np.empty((X.shape[0], self.n_labels_))
-        block_margins(X.data, X.indices, X.indptr, self.coef_, scores)
+        multiply_dense(X.data, X.indices, X.indptr, self.coef_, scores)
         scores += self.intercept_
         return scores

@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import logit
 
-from tagcore.baselines.linear.kernels.dual_coordinate import block_margins
-from tagcore.baselines.linear.kernels.newton import add_transposed, conjugate_gradients
+from tagcore.baselines.linear.kernels.newton import solve_systems
 from tagcore.baselines.linear.tag_blocks import BlockSettings, Solution
+from tagcore.kernels.sparse import add_transposed_product, multiply_dense
+from tagcore.numeric.losses import LOSSES
 from tagcore.shards import Arrays
 
 LANES = 32  # columns of a block: the fewest that compile to whole vectors. Memory is about 1.5 KB per document
@@ -21,26 +22,7 @@ _INNER_STEPS = 200
 _SUFFICIENT = 1e-4  # Armijo's share of the promised descent
 _NOTHING = 1e-12  # a gradient of this size per document of the tag is rounding, whatever tol asks for
 _ROUNDING = 1e-13  # how much an objective may rise by rounding alone
-
-
-@dataclass(frozen=True)
-class Loss:
-    """A convex loss of scores z and tags y (0 or 1), its slope and curvature in z, and the best constant score."""
-
-    value: Callable[[np.ndarray, np.ndarray], np.ndarray]
-    slope: Callable[[np.ndarray, np.ndarray], np.ndarray]
-    curvature: Callable[[np.ndarray], np.ndarray]
-    constant: Callable[[float], float]
-
-
-def _bernoulli_variance(z: np.ndarray) -> np.ndarray:
-    p = expit(z)
-    return p * (1.0 - p)
-
-
-LOGISTIC = Loss(lambda z, y: np.logaddexp(0.0, z) - y * z, lambda z, y: expit(z) - y, _bernoulli_variance, logit)
-SQUARED = Loss(lambda z, y: 0.5 * (z - y) ** 2, lambda z, y: z - y, np.ones_like, lambda share: share)
-LOSSES = {"logistic": LOGISTIC, "squared": SQUARED}
+_CONSTANT: dict[str, Callable[[float], float]] = {"logistic": logit, "squared": float}  # best for a share of documents
 
 
 @dataclass(frozen=True)
@@ -82,7 +64,8 @@ class _Block:
     def __init__(self, settings: NewtonSettings, rows: Arrays) -> None:
         n, width = rows["indptr"].size - 1, int(rows["width"]) + 1
         self.csr = rows["data"], rows["indices"], rows["indptr"]
-        self.loss, self.cost, self.intercept = LOSSES[settings.loss], settings.cost, settings.intercept
+        self.loss, self.constant = LOSSES[settings.loss], _CONSTANT[settings.loss]
+        self.cost, self.intercept = settings.cost, settings.intercept
         self.tol, self.inner_tol = settings.tol, settings.inner_tol
         self.penalty = np.ones((width, 1))
         self.penalty[-1] = not settings.intercept
@@ -95,7 +78,7 @@ class _Block:
         for c, documents in zip(columns, carriers, strict=True):
             self.y[:, c] = False
             self.y[documents, c] = True
-            self.z[:, c] = self.loss.constant(documents.size / len(self.y))
+            self.z[:, c] = self.constant(documents.size / len(self.y))
         self.w[:, columns] = 0.0
         smallest = [_NOTHING / self.tol * self.cost * max(documents.size, 1) for documents in carriers]
         self.gradient[:, columns] = self._gradient(self.w[:, columns], self.z[:, columns], self.y[:, columns])
@@ -115,11 +98,11 @@ class _Block:
 
     def step(self) -> None:
         """One Newton step of every column that has a gradient."""
-        curvature = (self.cost * self.loss.curvature(self.z)).astype(np.float32)
+        curvature = (self.cost * self.loss.curvature(self.z, self.y)).astype(np.float32)
         s, u = np.empty(self.w.shape, np.float32), np.empty(self.z.shape)
         system = curvature, self.penalty[:, 0].astype(np.float32), -self.gradient.astype(np.float32)
-        conjugate_gradients(*self.csr, *system, self.inner_tol, _INNER_STEPS, s)
-        block_margins(*self.csr, s.astype(np.float64), u)
+        solve_systems(*self.csr, *system, self.inner_tol, _INNER_STEPS, s)
+        multiply_dense(*self.csr, s.astype(np.float64), u)
         lengths = self._line_search(s, u)
         self.w += lengths * s
         self.z += lengths * u
@@ -128,7 +111,7 @@ class _Block:
 
     def _gradient(self, w: np.ndarray, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         gradient = self.penalty * w
-        add_transposed(*self.csr, self.cost * self.loss.slope(z, y), gradient)
+        add_transposed_product(*self.csr, self.cost * self.loss.slope(z, y), gradient)
         return gradient
 
     def _norms(self) -> np.ndarray:

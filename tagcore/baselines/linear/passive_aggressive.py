@@ -5,11 +5,11 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import expit
-from sklearn.utils import check_random_state
 
 from tagcore.base import label_matrix
 from tagcore.baselines.linear.dense import _DenseLinear
 from tagcore.baselines.linear.kernels.passive_aggressive import learn_rows
+from tagcore.numeric.row_orders import pass_orders
 from tagcore.shards import Arrays, freeze, row_shards
 
 _SHARD_TAGS = 128  # weights of a few thousand words × this stay in the cache
@@ -108,7 +108,8 @@ class PassiveAggressive(_DenseLinear):
         self._require_room(X.shape[1], Y.shape[1])
         X = self._scaled(X)
         rows = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "width": np.array(X.shape[1])}
-        rows |= {"tag_ids": Y.indices, "tag_starts": Y.indptr, "orders": self._orders(X.shape[0])}
+        orders = pass_orders(X.shape[0], self.max_iter, self.shuffle, self.random_state)  # the same for all tags
+        rows |= {"tag_ids": Y.indices, "tag_starts": Y.indptr, "orders": orders}
         shared = self._executor.share(rows)
         cuts = row_shards(Y.shape[1], -(-Y.shape[1] // _SHARD_TAGS))
         calls = [self._executor.call(learn_tags, problem, cut.start, cut.stop, shared) for cut in cuts]
@@ -118,13 +119,6 @@ class PassiveAggressive(_DenseLinear):
             coef[:, cut], intercept[cut] = learnt["weights"], learnt["intercept"]
             self._progress(done, len(cuts), {})
         self.coef_, self.intercept_ = coef, intercept
-
-    def _orders(self, n: int) -> np.ndarray:
-        """The order of documents in each pass, one row each; the same for all tags."""
-        if not self.shuffle:
-            return np.tile(np.arange(n), (self.max_iter, 1))
-        rng = check_random_state(self.random_state)
-        return np.stack([rng.permutation(n) for _ in range(self.max_iter)])
 
 
 def learn_tags(problem: tuple[float, bool, float], first: int, last: int, rows: Arrays) -> Arrays:

@@ -7,11 +7,11 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.preprocessing import normalize
 
 from tagcore.base import TagModel, require_csr, require_vector
-from tagcore.baselines.linear.kernels.dual_coordinate import add_scores
 from tagcore.baselines.linear.tag_blocks import BlockSettings, Solver, solve_tags
+from tagcore.kernels.sparse import add_sparse_product
+from tagcore.numeric.normalise import normalise_rows
 from tagcore.scoring.explanation import Explanation
 from tagcore.shards import Arrays, freeze, row_shards
 
@@ -93,7 +93,7 @@ class _SparseLinear(TagModel):
         return {key: np.concatenate([part[key] for part in solved]) for key in solved[0]}
 
     def _scaled(self, X: sp.csr_matrix) -> sp.csr_matrix:
-        return normalize(X) if self.normalise else X
+        return normalise_rows(X, self.normalise)
 
     def _check_state(self) -> None:
         coef = (self.coef_indptr_, self.coef_indices_, self.coef_data_)
@@ -103,5 +103,6 @@ class _SparseLinear(TagModel):
     def _scores(self, X: sp.csr_matrix) -> np.ndarray:
         X = self._scaled(X)
         scores = np.tile(self.intercept_.astype(np.float64), (X.shape[0], 1))
-        add_scores(X.data, X.indices, X.indptr, self.coef_data_, self.coef_indices_, self.coef_indptr_, scores)
+        coef = self.coef_data_, self.coef_indices_, self.coef_indptr_
+        add_sparse_product(X.data, X.indices, X.indptr, *coef, scores)
         return scores

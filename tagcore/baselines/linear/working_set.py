@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.baselines.linear.kernels.dual_coordinate import block_margins, dual_descent
+from tagcore.baselines.linear.kernels.dual_coordinate import dual_descent
 from tagcore.baselines.linear.tag_blocks import BlockSettings, Solution, rows_with_constant
+from tagcore.kernels.sparse import multiply_dense
 from tagcore.shards import Arrays
 
 LANES = 16  # tags per block
@@ -76,7 +77,7 @@ def _solve_block(
             done, gaps[t] = dual_descent(*csr, rows["squares"], members[t], signs, *bounds, alphas[t], w, *limits)
             passes[t] += done
             weights[:, t] = w
-        block_margins(*csr, weights, margins)
+        multiply_dense(*csr, weights, margins)
         wrong = [_most_wrong(margins[:, t], members[t], settings.tol) for t in pending]
         for t, new in zip(pending, wrong, strict=True):
             members[t] = np.concatenate([members[t], new])

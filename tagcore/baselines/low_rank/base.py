@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.preprocessing import normalize
 
 from tagcore.base import TagModel, require_vector
-from tagcore.baselines.low_rank.kernels.products import embed_rows
+from tagcore.kernels.sparse import multiply_dense
+from tagcore.numeric.normalise import normalise_rows
 from tagcore.shards import Arrays, Executor, Shard, Shards
 
 
@@ -64,11 +64,11 @@ class _LowRank(TagModel):
     def _embedded(self, X: sp.csr_matrix) -> np.ndarray:
         """Rows times word_factors_, (n, rank)."""
         X, out = self._scaled(X).astype(np.float32), np.empty((X.shape[0], self.word_factors_.shape[1]), np.float32)
-        embed_rows(X.data, X.indices, X.indptr, self.word_factors_, out)
+        multiply_dense(X.data, X.indices, X.indptr, self.word_factors_, out)
         return out
 
     def _scaled(self, X: sp.csr_matrix) -> sp.csr_matrix:
-        return normalize(X) if self.normalise else X
+        return normalise_rows(X, self.normalise)
 
     def _check_state(self) -> None:
         self._check_factors()

@@ -8,12 +8,12 @@ from sklearn.utils import check_random_state
 
 from tagcore.base import require_vector
 from tagcore.baselines.leml.steps import gram_product
-from tagcore.baselines.low_rank.conjugate import conjugate_gradients
 from tagcore.baselines.low_rank.kernels.bcs import infer_tags
 from tagcore.baselines.low_rank.partly_observed import _PartlyObserved, embed, to_words, truth_of
+from tagcore.numeric.conjugate_gradients import conjugate_gradients, inner_products, residuals_fall_to
 from tagcore.shards import Arrays, Shard, Shards
 
-_CG_STEPS = 100
+_CG_STEPS, _CG_TOL = 100, 1e-4
 _BLOCK_ROWS = 256
 
 
@@ -115,7 +115,8 @@ class _Ridge:
         """(W, z̄ - Wᵀm)."""
         centre = known["sum"] / np.float32(self.n)
         right = known["cross"] - self.n * np.outer(self.means, centre)
-        words = conjugate_gradients(self._product, right, self.diagonal, _CG_STEPS, axis=0)
+        stop = residuals_fall_to(_CG_TOL)
+        words, _ = conjugate_gradients(self._product, right, self.diagonal, _CG_STEPS, inner_products(axis=0), stop)
         return words, centre - self.means @ words
 
     def _product(self, direction: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from tagcore.base import Progress, label_matrix
 from tagcore.baselines.low_rank.base import _LowRank
-from tagcore.baselines.low_rank.kernels.products import add_transposed, embed_rows
+from tagcore.kernels.sparse import add_transposed_product, multiply_dense
 from tagcore.shards import Arrays, Executor, Shards, row_shards
 
 _SHARD_ROWS, _MOST_SHARDS = 1024, 8
@@ -72,12 +72,12 @@ def truth_of(part: Arrays) -> sp.csr_matrix:
 def embed(part: Arrays, factors: np.ndarray) -> np.ndarray:
     """The rows of a shard times the factors."""
     out = np.empty((part["indptr"].size - 1, factors.shape[1]), np.float32)
-    embed_rows(part["data"], part["indices"], part["indptr"], factors, out)
+    multiply_dense(part["data"], part["indices"], part["indptr"], factors, out)
     return out
 
 
 def to_words(part: Arrays, values: np.ndarray) -> np.ndarray:
     """The transposed rows of a shard times the values."""
     out = np.zeros((int(part["n_words"]), values.shape[1]), np.float32)
-    add_transposed(part["data"], part["indices"], part["indptr"], np.ascontiguousarray(values), out)
+    add_transposed_product(part["data"], part["indices"], part["indptr"], np.ascontiguousarray(values), out)
     return out

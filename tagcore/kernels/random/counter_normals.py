@@ -7,7 +7,7 @@ the time that the C library takes), and every machine gets the same bits.
 import numpy as np
 from numba import njit
 
-from tagcore.kernels.random.streams import GOLDEN, mix
+from tagcore.kernels.random.splitmix import GOLDEN, mix
 
 LANES = 64  # classes drawn together; c and c + LANES / 2 are the two outcomes of one Box-Muller pair
 _PAIRS = LANES // 2

@@ -3,16 +3,7 @@
 import numpy as np
 from numba import njit
 
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_MIX1, _MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-
-
-@njit(cache=True, nogil=True)
-def mix(z):
-    """The finaliser of SplitMix64."""
-    z = (z ^ (z >> np.uint64(30))) * _MIX1
-    z = (z ^ (z >> np.uint64(27))) * _MIX2
-    return z ^ (z >> np.uint64(31))
+from tagcore.kernels.random.splitmix import GOLDEN, mix
 
 
 @njit(cache=True, nogil=True)

@@ -6,13 +6,13 @@
 import numpy as np
 from numba import njit
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+from tagcore.kernels.random.splitmix import GOLDEN
 
 
 @njit(cache=True, nogil=True)
 def _home(key, seed):
     h = (key ^ seed[0]) * (seed[1] | np.uint64(1))
-    h = (h ^ (h >> np.uint64(32))) * _GOLDEN
+    h = (h ^ (h >> np.uint64(32))) * GOLDEN
     return h ^ (h >> np.uint64(29))
 
 

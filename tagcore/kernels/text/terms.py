@@ -7,7 +7,8 @@ length in bytes, `slots[j]` its hash and `(id + 1) << 4 | min(length, 9)`, 0 whe
 import numpy as np
 from numba import njit
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+from tagcore.kernels.random.splitmix import GOLDEN
+
 _LONG = np.uint64(9)  # the length mark of strings that do not fit one word
 
 
@@ -19,7 +20,7 @@ def hash_words(words, n_words, seed):
     for k in range(n_words):
         h = (h ^ words[k]) * multiplier
         h ^= h >> np.uint64(32)
-    h *= _GOLDEN
+    h *= GOLDEN
     return h ^ (h >> np.uint64(29))
 
 

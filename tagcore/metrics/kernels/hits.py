@@ -3,7 +3,8 @@
 import numpy as np
 from numba import njit
 
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+from tagcore.kernels.random.splitmix import GOLDEN, mix
+
 HALF = np.uint64(32)
 RESAMPLES_TOGETHER, ROWS_TOGETHER = 8, 256
 
@@ -53,14 +54,6 @@ def add_label_pairs(starts, positives, cell_starts, cells, twice):
 
 
 @njit(cache=True, nogil=True)
-def _mix(z):
-    """The finaliser of splitmix64."""
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-@njit(cache=True, nogil=True)
 def resampled_sums(values, seed, sums):
     """Fills sums (resamples, m) with column sums of n rows of values (n, m) drawn with replacement.
 
@@ -74,9 +67,9 @@ def resampled_sums(values, seed, sums):
         high = min(low + RESAMPLES_TOGETHER, sums.shape[0])
         times[:] = 0
         for b in range(low, high):
-            key = _mix(_mix(np.uint64(seed)) + np.uint64(b + 1) * GOLDEN)
+            key = mix(mix(np.uint64(seed)) + np.uint64(b + 1) * GOLDEN)
             for i in range(n):
-                draw = _mix(key + np.uint64(i + 1) * GOLDEN)
+                draw = mix(key + np.uint64(i + 1) * GOLDEN)
                 times[b - low, np.int64(((draw >> HALF) * size) >> HALF)] += 1
         sums[low:high] = 0
         for start in range(0, n, ROWS_TOGETHER):

@@ -1,4 +1,4 @@
-"""How the true labels of single rows stand among all labels, from dense or sparse scores.
+"""How the true labels of single rows stand among all labels.
 
 A row is measured by counting, for each of its positives, the cells that score at least as much: cells below the
 lowest positive cost one comparison, and nothing but the positives is sorted.
@@ -32,40 +32,7 @@ def rank_dense(indptr, indices, first_row, scores, of_positives, measures):
                 continue
             if score > best:
                 best, top = score, label
-            _count(positives, score, 1, reached, tied)
-        _rank(positives, reached, tied, n_labels, measures[:, row])
-        measures[ONE_ERROR, row] = not np.any(indices[start:stop] == top)
-
-
-@njit(cache=True, nogil=True)
-def rank_sparse(indptr, indices, starts, labels, scores, n_labels, absent, of_positives, measures):
-    """As `rank_dense`, of CSR scores with labels in order; labels without a score all have the score `absent`."""
-    for row in range(indptr.size - 1):
-        start, stop = indptr[row], indptr[row + 1]
-        known, end = starts[row], starts[row + 1]
-        at = known
-        for e in range(start, stop):
-            while at < end and labels[at] < indices[e]:
-                at += 1
-            of_positives[e] = scores[at] if at < end and labels[at] == indices[e] else absent
-        if stop == start or stop - start == n_labels:
-            _rank_without_pairs(stop - start, measures[:, row])
-            continue
-        positives = of_positives[start:stop].copy()
-        positives.sort()
-        reached, tied = np.zeros(positives.size, np.int64), np.zeros(positives.size, np.int64)
-        best, top, gap = -np.inf, n_labels, 0
-        for at in range(known, end):
-            gap += labels[at] == gap  # the lowest label without a score
-            if scores[at] > best or top == n_labels:
-                best, top = scores[at], labels[at]
-            if scores[at] >= positives[0]:
-                _count(positives, scores[at], 1, reached, tied)
-        if end - known < n_labels:
-            if absent >= positives[0]:
-                _count(positives, absent, n_labels - (end - known), reached, tied)
-            if absent > best or (absent == best and gap < top) or top == n_labels:
-                top = gap
+            _count(positives, score, reached, tied)
         _rank(positives, reached, tied, n_labels, measures[:, row])
         measures[ONE_ERROR, row] = not np.any(indices[start:stop] == top)
 
@@ -78,8 +45,8 @@ def sort_segments(starts, values):
 
 
 @njit(cache=True, nogil=True)
-def _count(positives, score, cells, reached, tied):
-    """Files cells of one score, not below the lowest positive, under the highest positive that they reach."""
+def _count(positives, score, reached, tied):
+    """Files a cell, not below the lowest positive, under the highest positive that it reaches."""
     low, high = 1, positives.size
     while low < high:
         middle = (low + high) // 2
@@ -87,9 +54,9 @@ def _count(positives, score, cells, reached, tied):
             low = middle + 1
         else:
             high = middle
-    reached[low - 1] += cells
+    reached[low - 1] += 1
     if positives[low - 1] == score:
-        tied[low - 1] += cells
+        tied[low - 1] += 1
 
 
 @njit(cache=True, nogil=True)

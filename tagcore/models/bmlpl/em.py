@@ -16,7 +16,7 @@ from scipy.special import digamma, gammaln
 from tagcore.models.bmlpl.hyper import new_shapes, new_tau, shape_step
 from tagcore.models.bmlpl.kernels.em import column_dots, expect_counts, sum_logs, weigh_rows
 from tagcore.models.bmlpl.rows import ShardRows, curved, logistic
-from tagcore.models.bmlpl.solve import conjugate_gradients, exact
+from tagcore.models.bmlpl.solve import exact, solve_iteratively
 from tagcore.shards import Arrays, Shard, Shards, contiguous
 from tagcore.training import Measures
 
@@ -87,7 +87,7 @@ class EM:
         residual = sums["gradient"] - own * W
         if self.settings.cg_steps == 0:
             return exact(shards, residual, tau)
-        step, _ = conjugate_gradients(
+        step, _ = solve_iteratively(
             lambda P: shards.sum(curved, P=P)["product"] + own * P,
             residual,
             sums["curvature"] + own,

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.preprocessing import normalize
 
 from tagcore.base import Progress
 from tagcore.features.rows import InMemory, Rows
@@ -17,6 +16,7 @@ from tagcore.models.bmlpl.gibbs import GibbsLearner, GibbsSettings
 from tagcore.models.bmlpl.online import OnlineEM
 from tagcore.models.bmlpl.scores import Draws, scores
 from tagcore.models.bmlpl.solve import MOST_EXACT_WORDS
+from tagcore.numeric.normalise import normalise_rows
 from tagcore.shards import Arrays, Executor, Shards
 from tagcore.training import Checkpoints, EarlyStop, Measures, train
 
@@ -108,7 +108,7 @@ def fitted(arrays: Arrays, rows: int, updates: int, history: list[Measures]) -> 
 
 
 def scaled(model: Any, X: sp.csr_matrix) -> sp.csr_matrix:
-    return (normalize(X) if model.normalise else X).astype(model.dtype, copy=False)
+    return normalise_rows(X, model.normalise).astype(model.dtype, copy=False)
 
 
 def preparation(model: Any) -> begin.RowPreparation:

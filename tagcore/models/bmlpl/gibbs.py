@@ -19,7 +19,7 @@ from tagcore.models.bmlpl.kernels.gibbs import (
     draw_weights,
 )
 from tagcore.models.bmlpl.rows import ShardRows, curved, logistic
-from tagcore.models.bmlpl.solve import conjugate_gradients, exact
+from tagcore.models.bmlpl.solve import exact, solve_iteratively
 from tagcore.shards import Arrays, Shard, Shards
 from tagcore.training import Measures
 
@@ -103,7 +103,7 @@ class GibbsLearner:
         residual = sums["gradient"] + noise.astype(W.dtype) - own * W
         if len(tau) <= self.settings.exact_words:
             return W + exact(shards, residual, tau), 0
-        step, steps = conjugate_gradients(
+        step, steps = solve_iteratively(
             lambda P: shards.sum(curved, P=P)["product"] + own * P,
             residual,
             sums["curvature"] + own,

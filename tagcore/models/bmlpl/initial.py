@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.preprocessing import normalize
 from sklearn.utils import check_array
 
 from tagcore.features.rows import Rows as AnyRows
 from tagcore.features.rows import load_part
 from tagcore.models.bmlpl.rows import ShardRows, shard_rows
+from tagcore.numeric.normalise import normalise_rows
 from tagcore.shards import Arrays, Executor, Shard, Shards, row_shards
 
 _SHARE, _FEWEST, _MOST = 0.4, 32, 512  # topics where no number is given
@@ -149,7 +149,7 @@ class RowPreparation:
     def __call__(self, part: tuple[Any, sp.csr_matrix | None]) -> ShardRows:
         recipe, mask = part
         X, Y = load_part(recipe)
-        X = (normalize(X) if self.normalise else X).astype(self.dtype, copy=False)
+        X = normalise_rows(X, self.normalise).astype(self.dtype, copy=False)
         if self.constant:
             X = sp.hstack([X, np.ones((X.shape[0], 1), X.dtype)], format="csr")
         return shard_rows((X, Y, mask))

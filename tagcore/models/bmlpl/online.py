@@ -10,7 +10,7 @@ import numpy as np
 
 from tagcore.models.bmlpl.em import EMSettings, expect_rows, topics_of
 from tagcore.models.bmlpl.rows import ShardRows, curved, held
-from tagcore.models.bmlpl.solve import conjugate_gradients, grams_of, solve_topics
+from tagcore.models.bmlpl.solve import grams_of, solve_iteratively, solve_topics
 from tagcore.shards import Arrays, Shard, Shards, contiguous
 from tagcore.training import Measures
 
@@ -80,7 +80,7 @@ class OnlineEM:
         tau = arrays["tau"].astype(dtype)[:, None]
         past = dtype.type((1 - gamma) * _PROXIMAL_WEIGHT) * arrays["curvature"] + tau
         share, gamma = dtype.type(share), dtype.type(gamma)
-        step, _ = conjugate_gradients(
+        step, _ = solve_iteratively(
             lambda P: past * P + share * shards.sum(curved, P=P)["product"],
             share * sums["gradient"] - gamma * tau * arrays["W"],
             past + share * sums["curvature"],

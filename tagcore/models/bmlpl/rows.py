@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.models.bmlpl.kernels.em import logistic_parts, sparse_product
+from tagcore.kernels.sparse import multiply_dense_fused
+from tagcore.models.bmlpl.kernels.em import logistic_parts
 from tagcore.shards import Arrays, Shard, freeze
 
 CSR = tuple[np.ndarray, np.ndarray, np.ndarray]  # data, indices, indptr
@@ -103,7 +104,7 @@ def held(rows: ShardRows) -> Arrays:
 
 def _product(A: CSR, B: np.ndarray) -> np.ndarray:
     out = np.empty((A[2].size - 1, B.shape[1]), B.dtype)
-    sparse_product(*A, B, out)
+    multiply_dense_fused(*A, B, out)
     return out
 
 

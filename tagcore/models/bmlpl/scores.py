@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagcore.base import best_k
-from tagcore.models.bmlpl.kernels.em import sparse_product
+from tagcore.kernels.sparse import multiply_dense_fused
 from tagcore.models.bmlpl.kernels.predict import survival, survival_of
 
 LARGEST_PSI = 60.0
@@ -71,7 +71,7 @@ def _mean(
 def _exponentials(X: sp.csr_matrix, weights: np.ndarray, rate: float) -> np.ndarray:
     """exp(psi) / rate in float64."""
     psi = np.empty((X.shape[0], weights.shape[1]), weights.dtype)
-    sparse_product(X.data, X.indices, X.indptr, weights, psi)
+    multiply_dense_fused(X.data, X.indices, X.indptr, weights, psi)
     if len(weights) > X.shape[1]:
         psi += weights[-1]
     return np.exp(np.minimum(psi.astype(np.float64) - np.log(rate), LARGEST_PSI))

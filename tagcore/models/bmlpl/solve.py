@@ -3,7 +3,7 @@
 Both start from the present weights and their residual d_k - (X' Ω_k X + diag(τ)) w_k.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -11,41 +11,21 @@ from scipy.linalg import cho_factor, cho_solve
 from tagcore.models.bmlpl.kernels.em import column_dots
 from tagcore.models.bmlpl.kernels.exact import add_grams
 from tagcore.models.bmlpl.rows import ShardRows, at_work
+from tagcore.numeric.conjugate_gradients import Product, conjugate_gradients, residuals_were_below
 from tagcore.shards import Arrays, Shard, Shards
 
 MOST_EXACT_WORDS = 2048  # matrices of words × words: 32 MiB each, one a shard at a time
 _GRAM_CELLS = 2**22
 
 
-def conjugate_gradients(
-    product: Callable[[np.ndarray], np.ndarray],
-    residual: np.ndarray,
-    diagonal: np.ndarray,
-    steps: int,
-    enough: float = 0.0,
+def solve_iteratively(
+    product: Product, residual: np.ndarray, diagonal: np.ndarray, steps: int, enough: float = 0.0
 ) -> tuple[np.ndarray, int]:
-    """(What to add to the solution, steps taken): from zero, with Jacobi's preconditioner, each column on its own.
+    """(What to add to the solution, steps taken): conjugate gradients, each topic a system of its own.
 
-    Ends after `steps` steps, or when r' diag⁻¹ r of the residual r was at most `enough` in every column: it is close to
-    the energy e' S e of the error e, whatever the scale of the words, and that never grows. Inner products are float64.
-    A column whose residual is zero stays as it is.
+    They end when r' diag⁻¹ r of the residual r was at most `enough` in every topic.
     """
-    dtype = residual.dtype
-    solution, R = np.zeros_like(residual), residual
-    P, rz = R, np.zeros(residual.shape[1])
-    solved = np.zeros(residual.shape[1], bool)
-    for step in range(steps):
-        Z = R / diagonal
-        before, rz = rz, column_dots(R, Z)
-        solved |= rz <= enough
-        if solved.all():
-            return solution, step
-        P = Z + _quotient(rz, before).astype(dtype) * P
-        Q = product(P)
-        alpha = _quotient(rz, column_dots(P, Q)).astype(dtype)
-        solution += alpha * P
-        R = R - alpha * Q
-    return solution, steps
+    return conjugate_gradients(product, residual, diagonal, steps, column_dots, residuals_were_below(enough))
 
 
 def exact(shards: Shards, residual: np.ndarray, tau: np.ndarray) -> np.ndarray:
@@ -89,7 +69,3 @@ def cholesky_step(
 
 def _itself(part: int) -> int:
     return part
-
-
-def _quotient(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.divide(a, b, out=np.zeros_like(a), where=b > 0)

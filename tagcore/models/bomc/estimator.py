@@ -6,7 +6,6 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import ndtr
-from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 
 from tagcore.base import Progress, TagModel, label_matrix, no_progress, restore_on_failure
@@ -19,6 +18,7 @@ from tagcore.models.bomc.hierarchy import Siblings
 from tagcore.models.bomc.kernel import standard_scores
 from tagcore.models.bomc.learning import learn
 from tagcore.models.bomc.shards import Parts
+from tagcore.numeric.normalise import normalise_rows
 from tagcore.scoring.blocks import ScorePart, unknown_truth
 from tagcore.scoring.explanation import Explanation
 from tagcore.scoring.sharded import ShardedScores
@@ -328,7 +328,7 @@ class BOMC(TagModel):
         return siblings.joined(z)
 
     def _scaled(self, X: sp.csr_matrix) -> sp.csr_matrix:
-        return normalize(X) if self.normalise else X
+        return normalise_rows(X, self.normalise)
 
     def _require_room(self, words: int, tags: int) -> None:
         if words * tags > self.max_weights:

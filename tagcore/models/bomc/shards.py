@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.preprocessing import normalize
 
 from tagcore.base import Progress
 from tagcore.features.rows import XY, InMemory, Rows, load_part_once, shards_of
 from tagcore.models.bomc.stream import INDEPENDENT, StreamSettings, learn, stream_order
+from tagcore.numeric.normalise import normalise_rows
 from tagcore.shards import Arrays, Executor, Shard, Shards, row_shards
 from tagcore.training import Checkpoints, Measures, train
 
@@ -57,7 +57,7 @@ class DocumentPreparation:
     def rows(self, XY: XY) -> Documents:
         X, Y = XY
         present = sp.csr_matrix((np.ones(Y.nnz, np.int8), Y.indices, Y.indptr), Y.shape)
-        return Documents(sp.csr_matrix(normalize(X) if self.normalise else X, dtype=self.dtype), present)
+        return Documents(sp.csr_matrix(normalise_rows(X, self.normalise), dtype=self.dtype), present)
 
     def classes(self, part: tuple[Any, slice]) -> ClassRows:
         recipe, cut = part

@@ -11,9 +11,8 @@ from scipy.special import expit
 
 from tagcore.baselines import LEML
 from tagcore.baselines.leml import steps
-from tagcore.baselines.leml.losses import LOSSES
-from tagcore.baselines.low_rank.conjugate import conjugate_gradients
 from tagcore.metrics.auc import roc_auc
+from tagcore.numeric.losses import LOSSES
 from tagcore.shards import InProcess
 from tests.problems import TOPICS, noisy, obvious, official_split, problems
 
@@ -285,25 +284,6 @@ def test_bad_masks_are_named_and_leave_the_model_as_it_was(observed, message):
     with pytest.raises(ValueError, match=message):
         model.fit(X, Y, observed=observed)
     assert np.array_equal(model.predict_proba(X), before)
-
-
-@pytest.mark.parametrize("axis", [None, 0, 1])
-def test_conjugate_gradients_solve_all_systems(axis):
-    rng = np.random.default_rng(axis)
-    roots = rng.normal(size=(3, 6, 8))
-    left = np.einsum("sij,skj->sik", roots, roots) + np.eye(6)  # one system of six for each of three
-    right = rng.normal(size=(6, 3))
-    right[:, 1] = 0.0
-    wanted = np.stack([np.linalg.solve(left[s], right[:, s]) for s in range(3)], axis=1)
-
-    def product(direction):
-        columns = direction.T if axis == 1 else direction
-        image = np.einsum("sij,js->is", left, columns)
-        return image.T if axis == 1 else image
-
-    turn = np.transpose if axis == 1 else np.asarray
-    found = conjugate_gradients(product, turn(right), np.full(turn(right).shape, 2.0), 50, axis, tol=1e-12)
-    np.testing.assert_allclose(found, turn(wanted), atol=1e-8)
 
 
 @pytest.mark.data

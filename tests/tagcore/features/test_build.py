@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfTransformer, TfidfVectorizer
 
 from tagcore.corpus import Corpus, documents_table, taggings_table
-from tagcore.features.build import VECTORISER, load_rows, make_features
+from tagcore.features.build import VECTORISER, make_features
 from tagcore.features.corpus_reader import document_texts
 from tagcore.features.split import Split
 from tagcore.shards import InProcess
 from tagcore.store.datasets import Dataset
 from tagcore.synthetic.corpus import demo_corpus
 from tagcore.text import Vectoriser
+from tests.problems import stored_side
 from tests.tagcore.text.strategies import texts, wordy
 
 
@@ -151,7 +152,7 @@ def test_odd_corpora_give_the_rows_of_the_whole_or_one_error(tmp_path_factory, d
     rows = {side: found.read(side)["document"].to_pylist() for side in ("train", "test")}
     whole = Vectoriser().fit(texts.take(rows["train"]))
     for side, documents_there in rows.items():
-        X, Y = load_rows(found, side)
+        X, Y = stored_side(found, side)
         np.testing.assert_array_equal(X.toarray(), whole.transform(texts.take(documents_there)).toarray())
         given_tags = corpus.tags[documents_there].toarray()
         assert (Y.toarray() <= given_tags).all()
@@ -168,7 +169,7 @@ def test_rows_are_those_of_scikit_learn_fitted_on_the_training_side(corpus, tmp_
     held_out = Split(test=0.3).held_out(corpus.documents)
     peer = TfidfVectorizer(min_df=2, sublinear_tf=True).fit(texts[~held_out & tagged])
     for side, rows in (("train", ~held_out & tagged), ("test", held_out & tagged)):
-        X, Y = load_rows(found, side)
+        X, Y = stored_side(found, side)
         assert abs(X - peer.transform(texts[rows])).max() < 1e-6
         assert (corpus.tags[np.flatnonzero(rows)] != Y).nnz == 0
         assert found.read(side)["document"].to_pylist() == np.flatnonzero(rows).tolist()
@@ -181,7 +182,7 @@ def test_counted_words_are_weighted_as_scikit_learn_weights_them(tmp_path):
     sides = corpus.documents["split"].to_numpy()
     peer = TfidfTransformer().fit(corpus.words[sides == "train"])
     for side in ("train", "test"):
-        assert abs(load_rows(found, side)[0] - peer.transform(corpus.words[sides == side])).max() < 1e-6
+        assert abs(stored_side(found, side)[0] - peer.transform(corpus.words[sides == side])).max() < 1e-6
 
 
 def test_counted_words_give_the_same_files_on_any_executor(tmp_path):

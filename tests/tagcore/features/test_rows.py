@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagcore.corpus import Corpus
-from tagcore.features.build import load_rows, make_features
+from tagcore.features.build import make_features
 from tagcore.features.rows import InMemory, StoredRows, load_part, load_part_once, shards_of
 from tagcore.features.split import Split
 from tagcore.store.datasets import Dataset, StoreError
 from tagcore.synthetic.corpus import demo_corpus
 from tagcore.text import Vectoriser
+from tests.problems import stored_side
 
 
 def features(folder: Path, rows_per_group: int = 32) -> Path:
@@ -30,7 +31,7 @@ def features(folder: Path, rows_per_group: int = 32) -> Path:
 
 
 def matrices(folder: Path) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-    return load_rows(Dataset.open(folder, "features"), "train")
+    return stored_side(Dataset.open(folder, "features"), "train")
 
 
 def stored_features(folder: Path) -> StoredRows:

@@ -12,8 +12,9 @@ from sklearn.metrics import fbeta_score
 
 from tagcore.kernels.random.counter_normals import counter_normal
 from tagcore.labelling import expected_f as module
-from tagcore.labelling.expected_f import ExpectedF, Posterior, quantile_thresholds, sampled_biases
+from tagcore.labelling.expected_f import ExpectedF, quantile_thresholds, sampled_biases
 from tagcore.labelling.labels import threshold_labels
+from tagcore.labelling.posterior import Posterior
 from tagcore.scoring.blocks import LocalScores, unknown_truth
 from tests.tagcore.metrics.problems import InParts, blocks_of
 
@@ -98,11 +99,12 @@ def test_streaming_and_stored_are_counting_by_hand(seed, n, classes, samples, co
     rng = np.random.default_rng(seed)
     X, posterior, scores = _problem(rng, n, 6, classes, dtype, tree)
     blocks = blocks_of(scores, 5)
-    found = expected_f(X, posterior, blocks, samples=samples, thresholds=count, seed=seed, order="stored")
-    _assert_same(found, _by_hand(X, posterior, scores, samples, found.thresholds, seed))
-    for order in ("streaming", "auto"):
-        again = expected_f(X, posterior, blocks, samples=samples, thresholds=count, seed=seed, order=order)
-        _assert_same(again, found)
+    how = {"samples": samples, "thresholds": count, "seed": seed}
+    stored = expected_f(X, posterior, blocks, **how)
+    _assert_same(stored, _by_hand(X, posterior, scores, samples, stored.thresholds, seed))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_STORED_BYTES", -1)
+        _assert_same(expected_f(X, posterior, blocks, **how), stored)
 
 
 @settings(max_examples=20)
@@ -173,10 +175,11 @@ def test_without_variance_every_sample_is_the_mean():
     np.testing.assert_array_equal(found.sampled, np.tile(expected[:, None], 4))
 
 
-@pytest.mark.parametrize("order", ["stored", "streaming"])
-def test_rows_without_words_have_the_sign_of_the_bias(order):
+@pytest.mark.parametrize("room", [2**28, -1], ids=["stored", "streaming"])
+def test_rows_without_words_have_the_sign_of_the_bias(room, monkeypatch):
+    monkeypatch.setattr(module, "_STORED_BYTES", room)
     posterior = Posterior(np.ones((3, 2)), np.ones((3, 2)), np.array([-100.0, 100.0]), np.ones(2), np.array([0, 1]))
-    found = expected_f(sp.csr_matrix((4, 3)), posterior, blocks_of(np.zeros((4, 2)), 4), thresholds=3, order=order)
+    found = expected_f(sp.csr_matrix((4, 3)), posterior, blocks_of(np.zeros((4, 2)), 4), thresholds=3)
     assert found.sampled.tolist() == [[4] * 5, [0] * 5]
     assert found.labelled.tolist() == [[4, 0, 0]] * 2  # z = 0 is above θ = 1/4, not above 1/2
 
@@ -231,7 +234,6 @@ def test_quantile_thresholds_reach_expected_f():
         ({"grid": "quantile"}, "needs the training rates of 2 classes, got None"),
         ({"grid": "quantile", "rates": np.full(3, 0.5)}, "training rates of 2 classes"),
         ({"grid": "quantile", "rates": np.full(2, 0.5), "thresholds": 1}, "at least 2 thresholds, got 1"),
-        ({"order": "random"}, 'order must be "auto", "stored" or "streaming", got \'random\''),
         ({"X": sp.csr_matrix((5, 3))}, "X has 3 words, the posterior 4"),
         ({"X": sp.csr_matrix((6, 4))}, "scores of 5 rows, expected 6"),
         ({"X": sp.csr_matrix([[0.0] * 4] * 3 + [[0, np.nan, 0, 0], [0] * 4])}, "row 3 of X holds a value that is not"),

@@ -83,18 +83,6 @@ def test_equal_to_scikit_learn(walks):
     assert found.row == pytest.approx(roc_auc_score(truth[tagged], scores[tagged], average="samples"), abs=1e-12)
 
 
-@given(truth_and_scores(), st.sampled_from([-2.5, 0.0, 0.5, 9.0]), st.data())
-def test_sparse_scores_are_dense_ones_with_one_value_for_the_rest(problem, absent, data):
-    counts, scores = problem
-    stored = np.reshape(data.draw(st.lists(st.booleans(), min_size=scores.size, max_size=scores.size)), scores.shape)
-    sparse = sp.csr_matrix((scores[stored], np.nonzero(stored)), shape=scores.shape)
-    found = roc_auc(messy_csr(counts), sparse, absent=absent)
-    wanted = roc_auc(counts, blocks_of(np.where(stored, scores, absent), 3))
-    np.testing.assert_array_equal(found.rows, wanted.rows)
-    np.testing.assert_array_equal(found.labels, wanted.labels)
-    np.testing.assert_array_equal(found.micro, wanted.micro)
-
-
 def test_the_model_is_asked_as_rarely_as_memory_allows(walks):
     calls = []
 

@@ -10,11 +10,12 @@ import scipy.sparse as sp
 from scipy.io import loadmat
 
 from tagcore.corpus import append_block, append_names
-from tagcore.features.build import load_rows, make_features
+from tagcore.features.build import make_features
 from tagcore.features.split import Split
 from tagcore.readers import open_source
 from tagcore.store.datasets import Dataset, write_dataset
 from tagcore.text import Vectoriser
+from tests.problems import stored_side
 from tests.tagcore.readers.test_known_sets import matrices, plain_arff
 
 pytestmark = pytest.mark.data
@@ -104,5 +105,5 @@ def test_measured_values_reach_the_models_as_they_are(shared_data: Path, tmp_pat
     words, _, splits = matrices(f"{shared_data}/{name}")
     assert words.min() < 0
     for side in ("train", "test"):
-        X, _ = load_rows(Dataset.open(tmp_path / "features", "features"), side)
+        X, _ = stored_side(Dataset.open(tmp_path / "features", "features"), side)
         np.testing.assert_array_equal(X.toarray(), words[[s == side for s in splits]].toarray())

@@ -2,12 +2,11 @@
 
 import html
 
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagcore.text.html import strip_html, strip_html_column
+from tagcore.text.html import strip_html
 
 
 @pytest.mark.parametrize(
@@ -82,18 +81,3 @@ def test_nesting_that_would_stall_the_parser_is_refused(bomb):
 def test_long_flat_documents_are_no_bombs():
     rows = "<tr><td>a<td><b>b</b></tr>" * 20_000
     assert strip_html(f"<table>{rows}</table>") == " ".join(["a b"] * 20_000)
-
-
-@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
-def test_columns(kind):
-    texts = pa.array(["<p>a</p>b", None, "plain  text", ""], kind)
-    stripped = strip_html_column(texts)
-    assert stripped.to_pylist() == ["a b", None, "plain  text", ""]
-    assert stripped.type == kind
-    assert strip_html_column(pa.chunked_array([texts, texts])).to_pylist() == 2 * stripped.to_pylist()
-    assert strip_html_column(texts[1:3]).to_pylist() == [None, "plain  text"]
-
-
-def test_a_column_names_the_row():
-    with pytest.raises(ValueError, match="row 1: HTML of 20 characters"):
-        strip_html_column(pa.array(["a", "x" * 20]), limit=10)

@@ -1,4 +1,4 @@
-"""Linear support vector machines by dual coordinate descent (Hsieh et al., 2008), and the scores they give."""
+"""Linear support vector machines by dual coordinate descent (Hsieh et al., 2008)."""
 
 import numpy as np
 from numba import njit
@@ -81,27 +81,3 @@ def dual_descent(data, indices, indptr, squares, rows, signs, upper, ridge, alph
             active = rows.size
             highest_before, lowest_before = np.inf, -np.inf
     return max_iter, gap
-
-
-@njit(cache=True, nogil=True)
-def block_margins(data, indices, indptr, weights, margins):
-    """CSR rows times a dense block of a few columns: one read of the rows serves all columns."""
-    columns = weights.shape[1]
-    for i in range(indptr.size - 1):
-        out = margins[i]
-        out[:] = 0.0
-        for p in range(indptr[i], indptr[i + 1]):
-            value, row = data[p], weights[indices[p]]
-            for c in range(columns):
-                out[c] += value * row[c]
-
-
-@njit(cache=True, nogil=True)
-def add_scores(data, indices, indptr, coef_data, coef_indices, coef_indptr, scores):
-    """scores += rows @ coef, both CSR, scores dense."""
-    for i in range(indptr.size - 1):
-        out = scores[i]
-        for p in range(indptr[i], indptr[i + 1]):
-            value, word = data[p], indices[p]
-            for q in range(coef_indptr[word], coef_indptr[word + 1]):
-                out[coef_indices[q]] += value * coef_data[q]

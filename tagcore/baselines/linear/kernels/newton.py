@@ -9,18 +9,6 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def add_transposed(data, indices, indptr, values, out):
-    """out += Xᵀ @ values."""
-    columns = values.shape[1]
-    for i in range(indptr.size - 1):
-        of_row = values[i]
-        for p in range(indptr[i], indptr[i + 1]):
-            value, row = data[p], out[indices[p]]
-            for c in range(columns):
-                row[c] += value * of_row[c]
-
-
-@njit(cache=True, nogil=True)
 def _diagonal(data, indices, indptr, curvature, penalty, out):
     columns = out.shape[1]
     for d in range(penalty.size):
@@ -73,11 +61,13 @@ def _add_columns(a, factors, b):
 
 
 @njit(cache=True, nogil=True)
-def conjugate_gradients(data, indices, indptr, curvature, penalty, r, tol, max_iter, s):
+def solve_systems(data, indices, indptr, curvature, penalty, r, tol, max_iter, s):
     """Solves each system until the residual r, which is overwritten, is `tol` of what it was; s starts at zero.
 
-    Preconditioned by the diagonal.
+    Conjugate gradients, preconditioned by the diagonal.
     """
+    # tagcore.numeric.conjugate_gradients does the same in numpy; here product, sums and updates are compiled together,
+    # and a tag that is solved stands still while its neighbours go on
     columns = r.shape[1]
     inverse, direction, image = np.empty_like(r), np.empty_like(r), np.empty_like(r)
     _diagonal(data, indices, indptr, curvature, penalty, inverse)

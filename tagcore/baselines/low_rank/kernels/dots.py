@@ -12,3 +12,11 @@ def dot(a, b):
     for c in range(a.size):
         total += a[c] * b[c]
     return total
+
+
+@njit(cache=True, nogil=True)
+def cell_scores(left, right, ids, starts, out):
+    """out[p] = left[i] · right[ids[p]] for the cells p of each row i."""
+    for i in range(starts.size - 1):
+        for p in range(starts[i], starts[i + 1]):
+            out[p] = dot(left[i], right[ids[p]])

@@ -6,29 +6,6 @@ from numba import njit
 SMALLEST_RATE = 1e-30  # λ below this would overflow 1 / (1 - exp(-λ))
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
-def sparse_product(data, indices, indptr, B, out):
-    """out = A B of a CSR matrix A, four entries of a row at a time, so that `out` is written a quarter as often.
-
-    The same kernel makes A' B from the CSC arrays of A: reading rows of B is faster than scattering to rows of `out`.
-    """
-    width = B.shape[1]
-    for i in range(out.shape[0]):
-        to = out[i]
-        to[:] = 0
-        at, end = indptr[i], indptr[i + 1]
-        while at + 4 <= end:
-            a0, a1, a2, a3 = data[at], data[at + 1], data[at + 2], data[at + 3]
-            b0, b1, b2, b3 = B[indices[at]], B[indices[at + 1]], B[indices[at + 2]], B[indices[at + 3]]
-            for k in range(width):
-                to[k] += a0 * b0[k] + a1 * b1[k] + a2 * b2[k] + a3 * b3[k]
-            at += 4
-        for j in range(at, end):
-            a, b = data[j], B[indices[j]]
-            for k in range(width):
-                to[k] += a * b[k]
-
-
 @njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
 def expect_counts(labels, starts, U, V, m, counts):
     """Adds the expected latent counts of the positives to m (rows × topics, zeros) and counts (labels × topics).

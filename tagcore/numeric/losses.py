@@ -1,28 +1,29 @@
-"""The losses of LEML."""
+"""Convex losses of scores z and truth y (0 or 1), cell by cell: value, slope and curvature in z."""
 
 from typing import Protocol
 
 import numpy as np
+from scipy.special import expit
 
 
 class Loss(Protocol):
-    """Of scores z and truth y (0 or 1), cell by cell."""
+    """A loss whose results have the type of the scores, float32 or float64."""
 
     def value(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """the loss."""
+        """The loss."""
 
     def slope(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """its first derivative in z."""
+        """Its first derivative in z."""
 
     def curvature(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """its second derivative in z."""
+        """Its second derivative in z."""
 
 
 class Squared:
     """½(y - z)²."""
 
     def value(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return np.float32(0.5) * (z - y) ** 2
+        return 0.5 * (z - y) ** 2
 
     def slope(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         return z - y
@@ -38,29 +39,39 @@ class Logistic:
         return np.maximum(z, 0) - y * z + np.log1p(np.exp(-np.abs(z)))
 
     def slope(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
-        tail = np.exp(-np.abs(z))
-        return np.where(z < 0, tail, np.float32(1)) / (1 + tail) - y
+        return _sigmoid(z) - y
 
     def curvature(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+        if z.dtype == np.float64:
+            p = _sigmoid(z)
+            return p * (1.0 - p)
         tail = np.exp(-np.abs(z))
-        return tail / (1 + tail) ** 2
+        return tail / (1 + tail) ** 2  # 1 - p would keep few digits of a float32
 
 
 class SquaredHinge:
     """max(0, 1 - s·z)², s = 2y - 1."""
 
     def value(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return self._short(z, y) ** 2
+        return self._missing(z, y) ** 2
 
     def slope(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return (2 - 4 * y) * self._short(z, y)
+        return (2 - 4 * y) * self._missing(z, y)
 
     def curvature(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return np.float32(2) * (self._short(z, y) > 0)
+        return z.dtype.type(2) * (self._missing(z, y) > 0)
 
-    def _short(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """By how much the margin is missed."""
+    def _missing(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """By how much the margin falls short of 1."""
         return np.maximum(1 - (2 * y - 1) * z, 0)
 
 
 LOSSES: dict[str, Loss] = {"squared": Squared(), "logistic": Logistic(), "squared_hinge": SquaredHinge()}
+
+
+def _sigmoid(z: np.ndarray) -> np.ndarray:
+    if z.dtype == np.float64:
+        return expit(z)
+    # expit would serve, but rounds three float32 in ten otherwise: the same seed would give another LEML
+    tail = np.exp(-np.abs(z))
+    return np.where(z < 0, tail, z.dtype.type(1)) / (1 + tail)

@@ -73,13 +73,19 @@ def test_a_flow_in_this_process_opens_nothing(tmp_path: Path) -> None:
 
 def test_interrupted_work_is_closed_and_that_of_no_flow_is_nothing(cluster: Cluster, tmp_path: Path) -> None:
     interrupt_work()
-    with pytest.raises(KeyboardInterrupt), open_clusters(tmp_path / "report.html") as clusters:
-        client = clusters.executor(cluster).client
-        try:
-            raise KeyboardInterrupt
-        finally:
+    states: list[str] = []
+
+    def interrupted_flow() -> None:
+        with open_clusters(tmp_path / "report.html") as clusters:
+            client = clusters.executor(cluster).client
+            states.append(client.status)
             interrupt_work()
-            assert client.status == "closed"
+            states.append(client.status)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted_flow()
+    assert states == ["running", "closed"]
 
 
 def test_as_many_tasks_as_workers(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ def map_task(task: Task, calls: list[dict[str, Any]], workspace: Workspace) -> l
     Where one fails the others still end: their results stand when the run is started again.
     """
     calls = [call | {"workspace": workspace} for call in calls]
-    width = min(parallel_tasks(workspace.settings), len(calls))
+    width = min(parallel_tasks(workspace.cluster), len(calls))
     if width <= 1:
         return [run_task(task, **call) for call in calls]
     threads: ThreadPoolTaskRunner[Path] = ThreadPoolTaskRunner(max_workers=width)

@@ -58,11 +58,13 @@ def _services(home: Path | None) -> list[tuple[str, Callable[[], str]]]:
         return load_settings(home=home)
 
     def configuration() -> str:
+        from tasks.cluster.backend import Cluster
         from tasks.settings import config_file
 
-        file = config_file()
-        read = f"{file}" if file.is_file() else f"no {file}"
-        return f"{read}; home {settings().state}, prefect {settings().prefect}"
+        file, chosen = config_file(), settings()
+        source = f"{file}" if file.is_file() else f"no {file}"
+        where = f"home {chosen.state}, prefect {chosen.prefect}"
+        return f"{source}; {where}, cluster {Cluster.of(chosen).backend}"
 
     def state_folder() -> str:
         from tagcore.store.files import require_writable

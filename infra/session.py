@@ -13,9 +13,11 @@ def prepare(home: Path | None, say: Callable[[str], None], cluster: str | None =
     """Must be called before anything imports prefect: its settings are read from the environment at import."""
     from infra.stack.prefect import connect, ensure_server
     from tagcore.store.files import require_writable
+    from tasks.cluster.backend import Cluster
     from tasks.settings import load_settings
 
     settings = load_settings(home=home, cluster=cluster)
+    Cluster.of(settings)  # a wrong setting is told now, not when the server has started
     require_writable(settings.state)
     os.environ["TAGFLOW_HOME"] = str(settings.state)  # flows read their own settings, here or on a worker
     os.environ["TAGFLOW_CLUSTER"] = settings.cluster

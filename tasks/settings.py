@@ -9,8 +9,6 @@ from typing import Any
 from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
-CLUSTER = r"^(none|local:[1-9]\d*|(tcp|tls)://\S+|kubernetes:[a-z0-9.-]+)$"
-
 
 class Settings(BaseSettings):
     """With nothing set everything is embedded: one state folder, sqlite, this process."""
@@ -22,8 +20,7 @@ class Settings(BaseSettings):
     prefect: str = Field("server", pattern=r"^(server|ephemeral|https?://\S+)$")
     mlflow: SecretStr | None = None  # tracking and registry address; none is sqlite in the state folder
     threads: int = Field(os.cpu_count() or 1, ge=1)
-    # where training runs: this process, worker processes beside it, a Dask scheduler, a DaskCluster of Kubernetes
-    cluster: str = Field("none", pattern=CLUSTER)
+    cluster: str = "none"  # where training runs: a form of tasks.cluster.backend, which reads it
     root: str | None = None  # folder or fsspec URL that all workers reach; none is in the state folder
     memory: str = "auto"  # of each worker of local:N, such as 6GiB
     cluster_ca: Path | None = None  # with the next two: the files to speak to a tls:// scheduler with

@@ -1,28 +1,98 @@
-"""Where training runs, from one setting: this process, worker processes beside it, a scheduler's address, Kubernetes.
+"""Where steps run, from one setting: this process, worker processes beside it, a scheduler's address, Kubernetes.
 
-Nothing of Dask is imported for work in this process, and nowhere but in tasks/cluster*.
+Nothing but the standard library is imported here, and Dask only when a client is opened. A new kind of cluster is a
+subclass of `DaskBackend` and a line in `parse_backend`.
 """
 
-import os
-import platform
 import re
-import uuid
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-from tagcore.base import Progress
-from tagcore.shards import Executor, InProcess
-from tagcore.store.storage import Storage
-from tasks.cluster.storage import storage_at
-from tasks.settings import CLUSTER, Settings
+from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from distributed import Client
 
-_RUNS = "runs"
+    from tagcore.base import Progress
+    from tagcore.shards import Executor
+    from tasks.cluster.executor import Traffic
+    from tasks.settings import Settings
+
+FORMS = "none, local:N, tcp://HOST:PORT, tls://HOST:PORT or kubernetes:NAME"
+
+
+class Backend(ABC):
+    """A kind of cluster. As text it is the setting that names it."""
+
+    has_workers: ClassVar[bool] = True  # processes other than this one, which read their files from the root
+
+    @property
+    def task_limit(self) -> int | None:
+        """How many tasks may be at work at a time; None for as many as there are workers once it is open."""
+        return None
+
+    @abstractmethod
+    def open_executor(
+        self, root: Path | str, *, threads: int, report: Path | None
+    ) -> "AbstractContextManager[Executor]":
+        """Opens what runs steps; `report` is the file that Dask's performance report goes to."""
+
+
+@dataclass(frozen=True)
+class ThisProcess(Backend):
+    """Threads of this process, which read files where they are."""
+
+    has_workers = False
+
+    @property
+    def task_limit(self) -> int:
+        return 1
+
+    def open_executor(
+        self, root: Path | str, *, threads: int, report: Path | None
+    ) -> "AbstractContextManager[Executor]":
+        from tagcore.shards import InProcess
+
+        return nullcontext(InProcess(threads))
+
+    def __str__(self) -> str:
+        return "none"
+
+
+class DaskBackend(Backend):
+    """A kind of cluster that a Dask client reaches."""
+
+    @abstractmethod
+    def open_client(self) -> "AbstractContextManager[Client]":
+        """Opens a client of the cluster's scheduler."""
+
+    def open_executor(
+        self, root: Path | str, *, threads: int, report: Path | None
+    ) -> "AbstractContextManager[Executor]":
+        from tasks.cluster.run_folder import open_dask_executor
+
+        return open_dask_executor(self, root, report)
+
+
+@dataclass(frozen=True)
+class LocalWorkers(DaskBackend):
+    """Worker processes of this machine; `memory` is the limit of each, such as 6GiB."""
+
+    count: int
+    memory: str = "auto"
+
+    @property
+    def task_limit(self) -> int:
+        return self.count
+
+    def open_client(self) -> "AbstractContextManager[Client]":
+        from tasks.cluster.connect import local_client
+
+        return local_client(self.count, self.memory)
+
+    def __str__(self) -> str:
+        return f"local:{self.count}"
 
 
 @dataclass(frozen=True)
@@ -35,107 +105,87 @@ class Tls:
 
 
 @dataclass(frozen=True)
-class Cluster:
-    """Where work runs: `none` (this process), `local:N`, a scheduler's address, or `kubernetes:NAME`.
+class Scheduler(DaskBackend):
+    """A Dask scheduler that someone else runs, and its workers."""
 
-    `root` is a folder or fsspec URL that all workers reach; `memory` the limit of each worker of `local:N`.
-    """
-
-    setting: str = "none"
-    root: Path | str = "."
-    memory: str = "auto"
+    address: str
     tls: Tls | None = None
 
     def __post_init__(self) -> None:
-        if not re.fullmatch(CLUSTER, self.setting):
-            raise ValueError(f"cluster={self.setting!r}: expected none, local:N, tcp://…, tls://… or kubernetes:NAME")
-        if self.setting.startswith("tls://") and self.tls is None:
-            raise ValueError(f"{self.setting}: set cluster_ca, cluster_cert and cluster_key, the files to speak to it")
+        if self.address.startswith("tls://") and self.tls is None:
+            raise ValueError(f"{self.address}: set cluster_ca, cluster_cert and cluster_key, the files to speak to it")
+
+    def open_client(self) -> "AbstractContextManager[Client]":
+        from tasks.cluster.connect import address_client
+
+        return address_client(self.address, self.tls)
+
+    def __str__(self) -> str:
+        return self.address
+
+
+@dataclass(frozen=True)
+class KubernetesCluster(DaskBackend):
+    """A DaskCluster that Dask's operator runs on Kubernetes."""
+
+    name: str
+
+    def open_client(self) -> "AbstractContextManager[Client]":
+        from tasks.cluster.connect import kubernetes_client
+
+        return kubernetes_client(self.name)
+
+    def __str__(self) -> str:
+        return f"kubernetes:{self.name}"
+
+
+def parse_backend(setting: str, *, memory: str = "auto", tls: Tls | None = None) -> Backend:
+    """The backend that a setting names; ValueError with all forms where it names none."""
+    if setting == "none":
+        return ThisProcess()
+    if match := re.fullmatch(r"local:([1-9]\d*)", setting):
+        return LocalWorkers(int(match[1]), memory)
+    if re.fullmatch(r"(tcp|tls)://\S+", setting):
+        return Scheduler(setting, tls)
+    if match := re.fullmatch(r"kubernetes:([a-z0-9.-]+)", setting):
+        return KubernetesCluster(match[1])
+    raise ValueError(f"setting cluster={setting!r}: expected {FORMS}")
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Where steps run, and the folder or fsspec URL that all its workers reach."""
+
+    backend: Backend = ThisProcess()
+    root: Path | str = "."
 
     @classmethod
-    def of(cls, settings: Settings) -> "Cluster":
+    def of(cls, settings: "Settings") -> "Cluster":
+        """The cluster that settings name; ValueError where they name none."""
         files = settings.cluster_ca, settings.cluster_cert, settings.cluster_key
         tls = Tls(*(Path(f) for f in files if f)) if all(files) else None
-        return cls(settings.cluster, settings.cluster_root, settings.memory, tls)
+        return cls(parse_backend(settings.cluster, memory=settings.memory, tls=tls), settings.cluster_root)
+
+    def open(self, *, threads: int = 1, report: Path | None = None) -> "AbstractContextManager[Executor]":
+        """Opens what runs steps here; `threads` are those of this process where it has no workers.
+
+        The files of a run lie under the root in a folder of their own, which goes at the end. `report` is the file that
+        Dask's performance report goes to.
+        """
+        return self.backend.open_executor(self.root, threads=threads, report=report)
 
 
-@contextmanager
-def open_cluster(cluster: Cluster, *, threads: int = 1, report: Path | None = None) -> Iterator[Executor]:
-    """The executor of a cluster; `threads` are those of this process where it is `none`.
-
-    The files of this run lie under the root in a folder of their own, which goes at the end. `report` is where Dask's
-    performance report shall go.
-    """
-    if cluster.setting == "none":
-        yield InProcess(threads)
-        return
-    from tasks.cluster.connect import quiet, require_alike
-    from tasks.cluster.costs import reported
-    from tasks.cluster.executor import DaskExecutor
-
-    runs = storage_at(cluster.root).inside(_RUNS)
-    _sweep(runs)
-    name = f"{_owner()}{os.getpid()}-{uuid.uuid4().hex[:8]}"
-    try:
-        with quiet(), _client(cluster) as client:
-            require_alike(client, runs.inside(name))
-            with reported(report):
-                yield DaskExecutor(client, runs.inside(name))
-    finally:
-        runs.remove(name)
-
-
-def dashboard_address(executor: Executor) -> str | None:
-    """The address of Dask's dashboard; none in this process."""
-    client = getattr(executor, "client", None)
-    return client.dashboard_link if client else None
-
-
-def count_workers(executor: Executor) -> int:
-    """How many workers the cluster of an executor has now; waits for the first."""
-    from tasks.cluster.monitor import ClusterMonitor
-
-    return len(ClusterMonitor(executor.client).workers())  # type: ignore[attr-defined]
-
-
-def close_client(executor: Executor) -> None:
-    """Lets go of a cluster at once: those who wait for its results get an error."""
-    executor.client.close(timeout=2)  # type: ignore[attr-defined]
-
-
-def report_traffic(progress: Progress, executor: Executor) -> Progress:
-    """Progress that also tells the megabytes moved since it last spoke; the same one in this process."""
-    if isinstance(executor, InProcess):
+def report_traffic(progress: "Progress", executor: "Executor") -> "Progress":
+    """Adds to every report of progress the megabytes moved since the last one; in this process nothing moves."""
+    traffic: Traffic | None = getattr(executor, "traffic", None)
+    if traffic is None:
         return progress
-    from tasks.cluster.costs import with_traffic
+    before = 0
 
-    return with_traffic(progress, executor)  # type: ignore[arg-type]
+    def report(done: int, total: int, known: dict[str, float]) -> None:
+        nonlocal before
+        now = traffic.sent + traffic.received
+        progress(done, total, {**known, "moved_mb": (now - before) / 1e6})
+        before = now
 
-
-def _client(cluster: Cluster) -> "AbstractContextManager[Client]":
-    from tasks.cluster import connect
-
-    kind, _, rest = cluster.setting.partition(":")
-    if kind == "local":
-        return connect.local_client(int(rest), cluster.memory)
-    if kind == "kubernetes":
-        return connect.kubernetes_client(rest)
-    return connect.address_client(cluster.setting, cluster.tls)
-
-
-def _owner() -> str:
-    """Runs are named after the machine and process that drive them."""
-    return f"{re.sub(r'[^A-Za-z0-9]+', '-', platform.node())}-"
-
-
-def _sweep(runs: Storage) -> None:
-    """Removes what drivers of this machine left when they were killed."""
-    for name in runs.names():
-        if not name.startswith(_owner()):
-            continue
-        try:
-            os.kill(int(name.removeprefix(_owner()).split("-")[0]), 0)
-        except ProcessLookupError:
-            runs.remove(name)
-        except (PermissionError, ValueError):
-            continue
+    return report

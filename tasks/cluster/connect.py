@@ -1,11 +1,10 @@
-"""Clients of the clusters that there can be: worker processes of this machine, a scheduler's address, Kubernetes."""
+"""Dask clients of every kind of cluster, and the check that workers compute with what this process computes with."""
 
 import logging
 import platform
 from collections.abc import Iterator
 from contextlib import closing, contextmanager  # not the client itself: it must end in the thread it began in
 from importlib.metadata import version
-from typing import Any
 
 import dask
 from distributed import Client, LocalCluster
@@ -17,8 +16,16 @@ from tasks.cluster.monitor import ClusterError, ClusterLostError, ClusterMonitor
 from tasks.code_hash import code_hash
 
 _CONNECT_SECONDS = 30
-_ALIKE = ("numpy", "scipy", "numba", "scikit-learn", "pyarrow", "dask", "distributed")  # what results and wire rest on
-_OURS = {  # what our own workers are told; those of others have their own settings
+_COMPARED_PACKAGES = (
+    "numpy",
+    "scipy",
+    "numba",
+    "scikit-learn",
+    "pyarrow",
+    "dask",
+    "distributed",
+)  # what results and wire rest on
+_LOCAL_SETTINGS = {  # of workers that we start; those of others have their own
     "distributed.scheduler.allowed-failures": 2,  # deaths on one shard before it is taken for the cause
     "distributed.scheduler.worker-saturation": "inf",  # neighbouring shards on one worker: sums move fewer bytes
     "distributed.worker.memory.target": False,  # shards of one process may share what Dask would count for each
@@ -30,8 +37,8 @@ _OURS = {  # what our own workers are told; those of others have their own setti
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
-    """What goes wrong is told once, as an exception, and not by every part of Dask that noticed."""
+def silence_dask_logs() -> Iterator[None]:
+    """Silences Dask's loggers: what goes wrong is told once, as an exception, not by every part that noticed."""
     loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
@@ -45,8 +52,8 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def local_client(workers: int, memory: str) -> Iterator[Client]:
-    """So many worker processes of one thread each, on loopback; only this process has the key to them."""
-    with dask.config.set(_OURS):
+    """Starts worker processes of one thread each on loopback; only this process has the key to them."""
+    with dask.config.set(_LOCAL_SETTINGS):
         try:
             cluster = LocalCluster(
                 n_workers=workers,
@@ -66,7 +73,7 @@ def local_client(workers: int, memory: str) -> Iterator[Client]:
 
 @contextmanager
 def address_client(address: str, tls: Tls | None) -> Iterator[Client]:
-    """Someone else's scheduler."""
+    """Connects to a scheduler that someone else runs."""
     try:
         client = Client(address, security=_security(tls) if tls else None, timeout=_CONNECT_SECONDS)
     except (OSError, RuntimeError, TimeoutError) as error:
@@ -87,7 +94,7 @@ def _security(tls: Tls) -> Security:
 
 @contextmanager
 def kubernetes_client(name: str) -> Iterator[Client]:
-    """A DaskCluster that Dask's operator runs on the Kubernetes of the current context."""
+    """Connects to a DaskCluster that Dask's operator runs on the Kubernetes of the current context."""
     try:
         from dask_kubernetes.operator import KubeCluster
     except ImportError as error:
@@ -96,31 +103,35 @@ def kubernetes_client(name: str) -> Iterator[Client]:
         yield client
 
 
-def require_alike(client: Client, storage: Storage) -> None:
-    """Every worker reaches the root, and computes with what this process computes with: else bits would differ."""
+def require_same_software(client: Client, storage: Storage) -> None:
+    """Requires that every worker reaches the root and has the versions of this process: else bits would differ."""
     ClusterMonitor(client).workers()
     probe = b"tagflow"
     storage.write("probe", probe)
-    mine = facts()
-    for worker, found in client.run(look, storage, "probe").items():
-        if isinstance(found, str):
-            raise ClusterError(f"worker {worker} cannot read {storage}: all workers must reach the root ({found})")
-        if found.pop("probe") != probe:
+    ours = software_versions()
+    for worker, answer in client.run(inspect_worker, storage, "probe").items():
+        if isinstance(answer, str):
+            raise ClusterError(f"worker {worker} cannot read {storage}: all workers must reach the root ({answer})")
+        content, theirs = answer
+        if content != probe:
             raise ClusterError(f"worker {worker}: {storage} is another place there: all must reach one root")
-        if other := sorted(k for k in mine if found.get(k) != mine[k]):
-            k = other[0]
-            raise ClusterError(f"worker {worker} has {k} {found.get(k)}, this process {mine[k]}: results would differ")
+        if different := sorted(name for name in ours if theirs.get(name) != ours[name]):
+            name = different[0]
+            raise ClusterError(
+                f"worker {worker} has {name} {theirs.get(name)}, this process {ours[name]}: results would differ"
+            )
     storage.remove("probe")
 
 
-def facts() -> dict[str, Any]:
-    """What results rest on."""
-    return {"tagcore": code_hash()[:12], "python": platform.python_version(), **{p: version(p) for p in _ALIKE}}
+def software_versions() -> dict[str, str]:
+    """The versions of all that results rest on."""
+    packages = {package: version(package) for package in _COMPARED_PACKAGES}
+    return {"tagcore": code_hash()[:12], "python": platform.python_version(), **packages}
 
 
-def look(storage: Storage, name: str) -> Any:
-    """On a worker: its facts with the content of the probe, or why it cannot read it."""
+def inspect_worker(storage: Storage, probe: str) -> tuple[bytes, dict[str, str]] | str:
+    """Runs on a worker: the content of the probe file and the worker's versions, or why it cannot read the file."""
     try:
-        return facts() | {"probe": storage.read(name)}
+        return storage.read(probe), software_versions()
     except Exception as error:
         return repr(error)

@@ -1,4 +1,4 @@
-"""What a run on a cluster costs: bytes moved per round, peak memory of workers, Dask's own report."""
+"""What a run on a cluster costs: peak memory of workers, bytes that they sent, Dask's own report."""
 
 import resource
 from collections.abc import Iterator
@@ -8,39 +8,25 @@ from pathlib import Path
 
 from distributed import Worker, performance_report
 
-from tagcore.base import Progress
 from tasks.cluster.executor import DaskExecutor
 
 
 @dataclass(frozen=True)
 class WorkerCost:
-    """The most memory that a worker process held so far, and the bytes that it gave to other processes."""
+    """The most memory that a worker process held so far, and the bytes that it sent to other processes."""
 
     peak_bytes: int
-    given_bytes: int
+    sent_bytes: int
 
 
 def worker_costs(executor: DaskExecutor) -> dict[str, WorkerCost]:
-    """By address of the workers that live."""
+    """The costs so far of all living workers, by address."""
     return executor.client.run(_cost)
 
 
-def with_traffic(progress: Progress, executor: DaskExecutor) -> Progress:
-    """Adds to every report of progress the bytes that moved since the last one."""
-    before = 0
-
-    def report(done: int, total: int, known: dict[str, float]) -> None:
-        nonlocal before
-        now = executor.traffic.sent + executor.traffic.received
-        progress(done, total, {**known, "moved_mb": (now - before) / 1e6})
-        before = now
-
-    return report
-
-
 @contextmanager
-def reported(file: Path | None) -> Iterator[None]:
-    """Dask's performance report of the work inside, as one page of HTML."""
+def write_performance_report(file: Path | None) -> Iterator[None]:
+    """Writes Dask's performance report of the work inside, one page of HTML; nothing without a file."""
     if file is None:
         yield
         return

@@ -1,4 +1,4 @@
-"""What can go wrong on a cluster, said once and so that a person knows what to do."""
+"""Waits for a cluster's results, and says what went wrong there once and so that a person knows what to do."""
 
 import asyncio
 import time
@@ -11,7 +11,7 @@ from dask.utils import format_bytes
 from distributed import Client, KilledWorker, wait
 from distributed.comm import CommClosedError
 
-_LOOK_SECONDS = 2.0
+_CHECK_SECONDS = 2.0
 _PATIENCE_SECONDS = 60.0  # with nobody able to work
 
 
@@ -24,28 +24,28 @@ class ClusterLostError(ConnectionError):
 
 
 class ClusterMonitor:
-    """Waits for results, and looks meanwhile whether anyone is left to make them."""
+    """Waits for results, and checks meanwhile whether any worker is left to make them."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
         self.address = client.scheduler_info(n_workers=0)["address"]
-        self._limits = _limits(self._info())  # asked now: when workers have died of it, no one can tell
+        self._memory_limit = _memory_limit(self._workers())  # asked now: once workers have died of it, none can tell
 
     def workers(self) -> list[str]:
-        """The addresses of those at work, in a fixed order; waits for the first."""
+        """The addresses of all workers, in a fixed order; waits for the first worker."""
         deadline = time.monotonic() + _PATIENCE_SECONDS
-        while not (found := self._info()):
+        while not (workers := self._workers()):
             if time.monotonic() > deadline:
                 raise ClusterError(f"{self.address}: no worker came within {_PATIENCE_SECONDS:.0f} s")
             time.sleep(0.2)
-        return sorted(found)
+        return sorted(workers)
 
     def wait(self, futures: list) -> None:
-        """Until all are done, well or not; ClusterError where that will not happen."""
+        """Waits until all are done, well or not; ClusterError where that will not happen."""
         idle_since = None
         while True:
             try:
-                wait(futures, timeout=_LOOK_SECONDS)
+                wait(futures, timeout=_CHECK_SECONDS)
                 return
             except TimeoutError:
                 if self.client.status != "running":  # a scheduler that comes back has forgotten us
@@ -56,8 +56,8 @@ class ClusterMonitor:
                     raise ClusterError(f"{self.address}: {trouble}") from None
 
     @contextmanager
-    def explaining(self) -> Iterator[None]:
-        """Dask's own errors as ours; those of steps and readers stay what they are."""
+    def translate_errors(self) -> Iterator[None]:
+        """Raises Dask's own errors as ours; those of steps and readers stay what they are."""
         try:
             yield
         except KilledWorker as error:
@@ -67,37 +67,37 @@ class ClusterMonitor:
         except (CancelledError, asyncio.CancelledError, CommClosedError) as error:
             raise ClusterLostError(f"{self.address}: the scheduler went away ({error})") from None
 
-    def _info(self) -> dict[str, Any]:
+    def _workers(self) -> dict[str, Any]:
         return self.client.scheduler_info(n_workers=-1).get("workers", {})
 
     def _trouble(self) -> str | None:
-        found = self._info()
-        if not found:
+        workers = self._workers()
+        if not workers:
             return "no worker is left"
-        if all(worker["status"] == "paused" for worker in found.values()):
-            return f"all workers are paused, out of memory{self._limits}. {_MORE_MEMORY}"
+        if all(worker["status"] == "paused" for worker in workers.values()):
+            return f"all workers are paused, out of memory{self._memory_limit}. {_MORE_MEMORY}"
         return None
 
     def _killed(self, error: KilledWorker) -> str:
         deaths = [event for _, event in self.client.get_events("worker-restart-memory")]
         if deaths:
             most = format_bytes(max(event["rss"] for event in deaths))
-            why = f"ran out of memory: {most} used{self._limits}. {_MORE_MEMORY}"
+            why = f"ran out of memory: {most} used{self._memory_limit}. {_MORE_MEMORY}"
         else:
-            why = f"died; if their logs say nothing, the machine ran out of memory{self._limits}. {_MORE_MEMORY}"
-        return f"{self.address}: {error.allowed_failures + 1} workers that worked on {_named(error.task)} {why}"
+            why = f"died; if their logs say nothing, the machine ran out of memory{self._memory_limit}. {_MORE_MEMORY}"
+        return f"{self.address}: {error.allowed_failures + 1} workers that worked on {_describe_task(error.task)} {why}"
 
 
 _MORE_MEMORY = "Give workers more memory, or the model more shards."
 
 
-def _limits(workers: dict[str, Any]) -> str:
-    found = [worker["memory_limit"] for worker in workers.values() if worker.get("memory_limit")]
-    return f" (the limit is {format_bytes(min(found))} a worker)" if found else ""
+def _memory_limit(workers: dict[str, Any]) -> str:
+    limits = [worker["memory_limit"] for worker in workers.values() if worker.get("memory_limit")]
+    return f" (the limit is {format_bytes(min(limits))} a worker)" if limits else ""
 
 
-def _named(key: Any) -> str:
-    """'gradient', shard 3 of 8: from the key of a task of ours."""
+def _describe_task(key: Any) -> str:
+    """The step and shard behind the key of a task of ours, as 'gradient', shard 3 of 8."""
     label, _, rest = str(key).partition("-of-")
     name, _, position = label.rpartition("-")
     return f"{name!r}, shard {position} of {rest.split('-')[0]}," if rest else repr(str(key))

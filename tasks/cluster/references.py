@@ -1,4 +1,4 @@
-"""What stands for a value on the cluster, and what that value was made of."""
+"""References to values on the cluster, and the record of the files that each value was made of."""
 
 import weakref
 from collections.abc import Callable, Iterable
@@ -11,10 +11,10 @@ from tasks.cluster.values import FileValue
 
 
 class File:
-    """A file that someone may still need; `forget` is told when nobody does."""
+    """A file that someone may still need; `forget` is called when nobody does."""
 
-    def __init__(self, stowed: FileValue, forget: Callable[[FileValue], None]) -> None:
-        weakref.finalize(self, forget, stowed).atexit = False
+    def __init__(self, value: FileValue, forget: Callable[[FileValue], None]) -> None:
+        weakref.finalize(self, forget, value).atexit = False
 
 
 @dataclass(eq=False)
@@ -26,23 +26,23 @@ class Lineage:
 
     @classmethod
     def joined(cls, lineages: Iterable["Lineage"]) -> "Lineage":
-        """That of a value made of several; without those that hold no file, however long they are."""
+        """The lineage of a value made of several; lineages that hold no file are left out, however long they are."""
         kept = tuple(lineage for lineage in lineages if lineage.files or lineage.parents)
         return kept[0] if len(kept) == 1 else cls((), kept)
 
 
 @dataclass(eq=False)
 class FileArgument:
-    """Arrays that lie in a file for workers to read."""
+    """An argument whose arrays are in a file for workers to read."""
 
-    stowed: FileValue
+    value: FileValue
     lineage: Lineage
     depth: int = 0
 
 
 @dataclass(eq=False)
 class Result:
-    """What a call will return; it has a key and a future once it was sent."""
+    """A reference to what a call will return; it has a key and a future once the call was sent."""
 
     lineage: Lineage
     depth: int  # calls, one after the other, that it takes to make it
@@ -51,7 +51,7 @@ class Result:
     place: str | None = None  # the file that a large value goes to, on its way to the driver
 
     def become(self, other: "Result") -> None:
-        """The same value, made in another way."""
+        """Takes over the lineage and future of another result that holds the same value."""
         self.lineage, self.depth, self.key, self.future = other.lineage, other.depth, other.key, other.future
 
 
@@ -64,7 +64,7 @@ class Call:
     result: weakref.ref[Result] = field(init=False)  # weak: what nobody waits for need not be made
 
     def promise(self) -> Result:
-        """The reference to what this call will return."""
+        """Makes the reference to what this call will return."""
         known = [a for a in self.args if isinstance(a, FileArgument | Result)]
         result = Result(Lineage.joined(a.lineage for a in known), 1 + max((a.depth for a in known), default=0))
         self.result = weakref.ref(result)

@@ -1,80 +1,86 @@
-"""Who runs the parts of a step. Inside a flow a cluster is opened once, by the first step that needs it."""
+"""The clusters of a flow: each is opened once, by the first step that needs it, and closed when the flow ends."""
 
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tagcore.features.rows import StoredRows
 from tagcore.shards import Executor
 from tagcore.store.storage import Folder, Storage
-from tasks.cluster.backend import Cluster, close_client, count_workers, dashboard_address, open_cluster
+from tasks.cluster.backend import Cluster
 from tasks.cluster.storage import storage_at
 from tasks.progress import ProgressReporter
-from tasks.settings import Settings
 
-_lock = threading.RLock()  # steps may work side by side
-_work: "OpenClusters | None" = None
+if TYPE_CHECKING:
+    from tasks.cluster.executor import DaskExecutor
+
+# Of the flow that runs here. Prefect runs tasks and inner flows in a copy of the flow's context, in whatever thread;
+# as an argument of tasks, what cannot be stored or hashed would be part of every task's signature.
+_open_clusters: ContextVar["OpenClusters | None"] = ContextVar("open_clusters", default=None)
 
 
 @dataclass
 class OpenClusters:
-    """What a flow has on clusters: those that its steps opened, the addresses of their dashboards, Dask's report."""
+    """The clusters that a flow's steps opened, the addresses of their dashboards, the file of Dask's report."""
 
     report: Path
     stack: ExitStack
     dashboards: list[str] = field(default_factory=list)
-    opened: dict[Cluster, Executor] = field(default_factory=dict)
+    opened: dict[Cluster, "DaskExecutor"] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)  # steps may work side by side
 
-    def executor(self, cluster: Cluster) -> Executor:
-        with _lock:
+    def executor(self, cluster: Cluster) -> "DaskExecutor":
+        """The executor of a cluster with workers, which is opened if it is not open yet."""
+        with self.lock:
             if cluster not in self.opened:
-                opened = self.stack.enter_context(open_cluster(cluster, report=self.report))
-                self.opened[cluster] = opened
-                if address := dashboard_address(opened):
+                executor = _on_workers(self.stack.enter_context(cluster.open(report=self.report)))
+                self.opened[cluster] = executor
+                if address := executor.dashboard_address:
                     self.dashboards.append(address)
-                    ProgressReporter(f"cluster {cluster.setting}", remark=f"dashboard at {address}").tell("made")
+                    ProgressReporter(f"cluster {cluster.backend}", remark=f"dashboard at {address}").tell("made")
             return self.opened[cluster]
 
 
 @contextmanager
 def open_clusters(report: Path) -> Iterator[OpenClusters]:
-    """Clusters that steps open inside stay open until the end; Dask's report of their work then goes to the file."""
-    global _work
+    """Keeps clusters that steps open inside open until the end; Dask's report of their work then goes to the file."""
     with ExitStack() as stack:
-        _work = OpenClusters(report, stack)
+        clusters = OpenClusters(report, stack)
+        token = _open_clusters.set(clusters)
         try:
-            yield _work
+            yield clusters
         finally:
-            _work = None
+            _open_clusters.reset(token)
 
 
 @contextmanager
 def executor_for(cluster: Cluster, threads: int) -> Iterator[Executor]:
     """The cluster's executor, or one of this process with so many threads."""
-    if _work is None or cluster.setting == "none":
-        with open_cluster(cluster, threads=threads) as executor:
-            yield executor
+    clusters = _open_clusters.get()
+    if clusters is not None and cluster.backend.has_workers:
+        yield clusters.executor(cluster)
         return
-    yield _work.executor(cluster)
+    with cluster.open(threads=threads) as executor:
+        yield executor
 
 
-def parallel_tasks(settings: Settings) -> int:
+def parallel_tasks(cluster: Cluster) -> int:
     """How many steps may be at work at a time: on a cluster as many as it has workers, in this process one."""
-    cluster = Cluster.of(settings)
-    if cluster.setting == "none":
-        return 1
-    if cluster.setting.startswith("local:"):
-        return int(cluster.setting.partition(":")[2])
+    if (limit := cluster.backend.task_limit) is not None:
+        return limit
     with executor_for(cluster, 1) as executor:
-        return count_workers(executor)
+        return _on_workers(executor).count_workers()
 
 
 def interrupt_work() -> None:
     """Ends the work on all open clusters: whoever waits for a result there gets an error."""
-    for executor in list(_work.opened.values()) if _work else []:
-        close_client(executor)
+    clusters = _open_clusters.get()
+    for executor in list(clusters.opened.values()) if clusters else []:
+        executor.close_client()
 
 
 def copy_to_workers(rows: StoredRows, cluster: Cluster, key: str) -> StoredRows:
@@ -84,11 +90,17 @@ def copy_to_workers(rows: StoredRows, cluster: Cluster, key: str) -> StoredRows:
 
 def copy_files_to_workers(storage: Storage, files: list[str], cluster: Cluster, key: str) -> Storage:
     """Where workers can read files of the data set with this key: here, or copied once to a root that is no folder."""
-    root = storage_at(cluster.root)
-    if cluster.setting == "none" or isinstance(root, Folder):
+    if not cluster.backend.has_workers or isinstance(root := storage_at(cluster.root), Folder):
         return storage
     copies = root.inside("data").inside(key)
     for file in sorted(set(files) - set(copies.names())):
         with storage.open(file) as content:
             copies.fill(file, content)
     return copies
+
+
+def _on_workers(executor: Executor) -> "DaskExecutor":
+    from tasks.cluster.executor import DaskExecutor
+
+    assert isinstance(executor, DaskExecutor)
+    return executor

@@ -53,10 +53,10 @@ class Remote:
     def names(self) -> list[str]:
         self._system.invalidate_cache()  # others write here too
         try:
-            found = self._system.ls(self.url, detail=False)
+            paths = self._system.ls(self.url, detail=False)
         except FileNotFoundError:
             return []
-        return sorted(path.rstrip("/").rsplit("/", 1)[-1] for path in found)
+        return sorted(path.rstrip("/").rsplit("/", 1)[-1] for path in paths)
 
     def remove(self, *names: str) -> None:
         self._system.invalidate_cache()

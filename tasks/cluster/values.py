@@ -19,7 +19,7 @@ _KEPT_BYTES = 1 << 29  # of shared values that a worker has read; the newest is 
 
 @dataclass(frozen=True)
 class FileValue:
-    """A value whose arrays lie in a file: all that travels of it."""
+    """A value whose arrays are in a file: what travels in its place."""
 
     storage: Storage
     name: str
@@ -27,7 +27,8 @@ class FileValue:
     nbytes: int
     shared: bool
 
-    def value(self) -> Any:
+    def read(self) -> Any:
+        """The value itself, its arrays read from the file."""
         return freeze(_filled(self.frame, self.storage.read_arrays(self.name)))
 
 
@@ -44,7 +45,7 @@ class _SparseSlot:
 
 
 def store_value(value: Any, storage: Storage, name: str, *, shared: bool = False) -> Any:
-    """The value as it shall travel: itself where it is small, Stowed where its arrays were written to a file."""
+    """What travels for a value: itself where it is small, a FileValue where its arrays were written to a file."""
     arrays: dict[str, np.ndarray] = {}
     frame = _emptied(value, arrays)
     size = sum(array.nbytes for array in arrays.values())
@@ -55,7 +56,7 @@ def store_value(value: Any, storage: Storage, name: str, *, shared: bool = False
 
 
 def array_bytes(value: Any) -> int:
-    """Bytes of arrays that a value moves."""
+    """The bytes of all arrays of a value, in memory or in a file."""
     if isinstance(value, FileValue):
         return value.nbytes
     arrays: dict[str, np.ndarray] = {}
@@ -64,14 +65,14 @@ def array_bytes(value: Any) -> int:
 
 
 def execute(function: Callable, place: tuple[Storage, str] | None, *args: Any) -> Any:
-    """What a worker runs: the function on the values behind its arguments; its result goes by file to `place`."""
-    value = freeze(function(*(_read.get(a) if isinstance(a, FileValue) else a for a in args)))
+    """Runs a function on a worker, with the values behind its arguments; its result goes by file to `place`."""
+    value = freeze(function(*(_shared_values.read(a) if isinstance(a, FileValue) else a for a in args)))
     return value if place is None else store_value(value, *place)
 
 
 @sizeof.register(Shard)
 def shard_bytes(shard: Shard) -> int:
-    """Dask places steps by the size of what they need, and does not look inside what a model makes of its rows."""
+    """The bytes of all arrays of a shard: Dask places steps by size, and does not look inside a model's own classes."""
     return 256 + sum({id(array): array.nbytes for array in _arrays_inside(shard.data)}.values())
 
 
@@ -86,27 +87,27 @@ def _arrays_inside(value: Any) -> Iterator[np.ndarray]:
             yield from _arrays_inside(part)
 
 
-class _ReadOnce:
-    """Shared values that this process has read, the latest used last; any number of threads may ask."""
+class _SharedValues:
+    """Shared values that this process keeps once it has read them, the latest used last; threads may share it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._values: OrderedDict[tuple[Storage, str], tuple[int, Any]] = OrderedDict()
 
-    def get(self, stowed: FileValue) -> Any:
-        if not stowed.shared:
-            return stowed.value()
-        key = stowed.storage, stowed.name
+    def read(self, value: FileValue) -> Any:
+        if not value.shared:
+            return value.read()
+        key = value.storage, value.name
         with self._lock:
             if key not in self._values:
-                self._values[key] = stowed.nbytes, stowed.value()
+                self._values[key] = value.nbytes, value.read()
                 while len(self._values) > 1 and sum(size for size, _ in self._values.values()) > _KEPT_BYTES:
                     self._values.popitem(last=False)
             self._values.move_to_end(key)
             return self._values[key][1]
 
 
-_read = _ReadOnce()
+_shared_values = _SharedValues()
 
 
 def _emptied(value: Any, arrays: dict[str, np.ndarray]) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tagcore.shards import Arrays, Executor, InProcess, Shard, Shards
-from tasks.cluster.backend import Cluster, open_cluster
+from tasks.cluster.backend import Cluster, LocalWorkers
 from tasks.cluster.costs import worker_costs
 
 SHARDS, ROUNDS = 8, 60
@@ -20,7 +20,7 @@ SHARDS, ROUNDS = 8, 60
 
 def run(data: Path | None) -> list[dict[str, Any]]:
     rows = []
-    with tempfile.TemporaryDirectory() as root, open_cluster(Cluster("local:2", root, memory="2GiB")) as cluster:
+    with tempfile.TemporaryDirectory() as root, Cluster(LocalWorkers(2, "2GiB"), root).open() as cluster:
         for numbers in (10, 100_000, 1_000_000):
             w = np.ones(numbers)
             for method in ("sum", "update"):
@@ -52,7 +52,7 @@ def _repeat(rounds: int, method: Callable[..., Arrays], step: Callable, w: np.nd
 def _bytes(executor: Any) -> tuple[int, int]:
     if isinstance(executor, InProcess):
         return 0, 0
-    between = sum(cost.given_bytes for cost in worker_costs(executor).values())
+    between = sum(cost.sent_bytes for cost in worker_costs(executor).values())
     return executor.traffic.sent + executor.traffic.received, between
 
 

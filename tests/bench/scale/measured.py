@@ -16,7 +16,7 @@ from tagcore.metrics.classification import label_counts_at
 from tagcore.metrics.ranking import mark_hits
 from tagcore.scoring.sharded import ShardedScores
 from tagcore.shards import Executor
-from tasks.cluster.backend import Cluster, open_cluster
+from tasks.cluster.backend import Cluster, LocalWorkers
 from tasks.cluster.costs import worker_costs
 from tasks.cluster.executor import DaskExecutor
 from tests.bench.scale.head import head
@@ -55,7 +55,7 @@ def measured(job: Job) -> dict[str, Any]:
 
 
 def two_workers(root: Path | str, workers: int = WORKERS) -> AbstractContextManager[Executor]:
-    return open_cluster(Cluster(f"local:{workers}", root, memory=MEMORY))
+    return Cluster(LocalWorkers(workers, MEMORY), root).open()
 
 
 def train_and_tag(job: Job) -> dict[str, Any]:
@@ -110,5 +110,5 @@ def figures(executor: Executor) -> dict[str, Any]:
         "peak MiB, workers": " + ".join(f"{cost.peak_bytes / 2**20:,.0f}" for cost in costs),
         "peak MiB, driver": peak_mib(),
         "MB moved": (executor.traffic.sent + executor.traffic.received) / 1e6,
-        "MB between": sum(cost.given_bytes for cost in costs) / 1e6,
+        "MB between": sum(cost.sent_bytes for cost in costs) / 1e6,
     }

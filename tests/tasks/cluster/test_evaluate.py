@@ -13,7 +13,7 @@ from tagcore.metrics.evaluate_model import evaluate as measure
 from tagcore.scoring.sharded import ShardedScores
 from tagcore.shards import InProcess
 from tasks.cache import RECORD
-from tasks.cluster.backend import Cluster, open_cluster
+from tasks.cluster.backend import Cluster, LocalWorkers, Scheduler
 from tasks.cluster.sessions import open_clusters
 from tasks.evaluate import evaluate
 from tasks.recipe import MeasureSettings, ModelSettings
@@ -53,7 +53,7 @@ def local(tmp_path_factory):
     """Two workers of this machine, for all steps inside."""
     root = tmp_path_factory.mktemp("local")
     with open_clusters(root / "report.html"):
-        yield Cluster("local:2", root)
+        yield Cluster(LocalWorkers(2), root)
     assert not list((root / "runs").glob("*"))
 
 
@@ -89,7 +89,7 @@ def test_a_worker_killed_between_passes_changes_nothing(name, made, processes, t
             lost.append(processes.kill_worker())
 
     processes.grow(2)
-    with open_cluster(Cluster(processes.address, tmp_path / "root")) as executor:
+    with Cluster(Scheduler(processes.address), tmp_path / "root").open() as executor:
         found = measure(tagger, rows, **asked, executor=executor, progress=kill)
     assert lost[0] > 0
     for evaluation, folder in ((found, "there"), (measure(tagger, rows, **asked), "here")):
@@ -102,7 +102,7 @@ def test_the_model_goes_to_workers_once(processes, tmp_path):
     X, Y = noisy(n=3000, words=400, tags=50)
     model = KNN().fit(X, Y)
     processes.grow(2)
-    with open_cluster(Cluster(processes.address, tmp_path / "root")) as executor:
+    with Cluster(Scheduler(processes.address), tmp_path / "root").open() as executor:
         scores = ShardedScores(model, InMemory(X, Y), executor)
         of_model = sum(array.nbytes for array in model.parts()["arrays"].values())
         of_rows = sum(part.nbytes for M in (X, Y) for part in (M.data, M.indices, M.indptr))

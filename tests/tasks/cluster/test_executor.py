@@ -20,7 +20,7 @@ from tagcore.shards import InProcess, Shard, Shards, row_shards
 from tagcore.store.storage import Folder
 from tagcore.training import Checkpoints
 from tasks.cluster import executor as cluster_executor
-from tasks.cluster.backend import Cluster, dashboard_address, open_cluster, report_traffic
+from tasks.cluster.backend import Cluster, LocalWorkers, Scheduler, report_traffic
 from tasks.cluster.executor import DaskExecutor
 from tasks.cluster.monitor import ClusterError, ClusterLostError
 from tests.problems import noisy
@@ -39,8 +39,8 @@ def processes(tmp_path_factory):
 def executor(processes, tmp_path):
     """On two workers."""
     processes.grow(2)
-    with open_cluster(Cluster(processes.address, tmp_path / "root")) as found:
-        yield found
+    with Cluster(Scheduler(processes.address), tmp_path / "root").open() as on_two:
+        yield on_two
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def test_any_number_of_workers_gives_the_bits_of_one_process(processes, alone, t
     expected = models_on(InProcess(2))
     for count in (1, 2, 4):
         processes.grow(count)
-        with open_cluster(Cluster(processes.address, tmp_path)) as executor:
+        with Cluster(Scheduler(processes.address), tmp_path).open() as executor:
             assert bits(learn(executor)) == alone, f"{count} workers"
             assert models_on(executor) == expected, f"{count} workers"
 
@@ -233,9 +233,9 @@ def size(shard, state):
 
 def test_worker_processes_of_this_machine(alone, tmp_path):
     report = tmp_path / "report.html"
-    with open_cluster(Cluster("local:2", tmp_path, memory="1GiB"), report=report) as executor:
+    with Cluster(LocalWorkers(2, "1GiB"), tmp_path).open(report=report) as executor:
         assert bits(learn(executor)) == alone
-        assert dashboard_address(executor).startswith("http://127.0.0.1:")
+        assert executor.dashboard_address.startswith("http://127.0.0.1:")
         assert isinstance(executor, DaskExecutor)
         assert executor.client.scheduler_info(n_workers=0)["address"].startswith("tls://127.0.0.1:")
     assert "<html" in report.read_text()[:500]
@@ -244,8 +244,8 @@ def test_worker_processes_of_this_machine(alone, tmp_path):
 
 @pytest.mark.slow
 def test_a_worker_out_of_memory_is_one_clear_error(tmp_path, capfd):
-    cluster = Cluster("local:1", tmp_path, memory="600MiB")
-    with open_cluster(cluster) as executor, pytest.raises(ClusterError) as told:
+    cluster = Cluster(LocalWorkers(1, "600MiB"), tmp_path)
+    with cluster.open() as executor, pytest.raises(ClusterError) as told:
         shards_on(executor, count=2).sum(eat)
     message = str(told.value)
     assert "'eat', shard" in message
@@ -267,7 +267,7 @@ def test_a_scheduler_that_goes_away_is_one_clear_error_and_the_checkpoint_stays(
         processes.grow(1)
         with (
             pytest.raises(ClusterLostError, match="the scheduler went away"),
-            open_cluster(Cluster(processes.address, tmp_path / "root")) as executor,
+            Cluster(Scheduler(processes.address), tmp_path / "root").open() as executor,
         ):
             learn(executor, progress=kill, checkpoints=checkpoints)
     finally:

@@ -9,7 +9,7 @@ from tagcore.features.split import Split
 from tagcore.store.datasets import Dataset, StoreError
 from tagcore.text import Vectoriser
 from tasks.cache import RECORD
-from tasks.cluster.backend import Cluster, open_cluster
+from tasks.cluster.backend import Cluster, LocalWorkers, Scheduler
 from tasks.cluster.sessions import open_clusters
 from tasks.cluster.storage import storage_at
 from tasks.features import features
@@ -39,7 +39,7 @@ def made_on(cluster: Cluster | None, corpus: Path, home: Path, threads: int = 1)
 
 
 def test_local_workers_give_the_files_of_one_process(corpora, tmp_path):
-    local = Cluster("local:2", tmp_path / "root")
+    local = Cluster(LocalWorkers(2), tmp_path / "root")
     with open_clusters(tmp_path / "report.html"):
         for name, corpus in corpora.items():
             alone = made_on(None, corpus, tmp_path / f"alone-{name}")
@@ -48,7 +48,7 @@ def test_local_workers_give_the_files_of_one_process(corpora, tmp_path):
 
 
 def test_workers_read_a_copy_of_the_corpus_at_a_bucket(s3_workers, corpora, tmp_path):
-    cluster = Cluster(s3_workers.address, "s3://runs/features")
+    cluster = Cluster(Scheduler(s3_workers.address), "s3://runs/features")
     for name, corpus in corpora.items():
         alone = made_on(None, corpus, tmp_path / f"alone-{name}")
         assert made_on(cluster, corpus, tmp_path / f"bucket-{name}") == alone
@@ -68,7 +68,7 @@ def test_a_worker_killed_while_rows_are_made_changes_nothing(s3_workers, corpora
 
     make_features(corpus, tmp_path / "alone", Vectoriser(), split)
     s3_workers.grow(2)
-    with open_cluster(Cluster(s3_workers.address, tmp_path / "root")) as executor:
+    with Cluster(Scheduler(s3_workers.address), tmp_path / "root").open() as executor:
         make_features(corpus, tmp_path / "features", Vectoriser(), split, executor=executor, progress=kill)
     assert len(killed) == 1
     assert contents(tmp_path / "features") == contents(tmp_path / "alone")
@@ -80,7 +80,7 @@ def test_a_damaged_row_group_is_one_clear_error(s3_workers, tmp_path, capfd):
     damage(tmp_path / "corpus/documents.parquet", 21, "text")
     s3_workers.grow(2)
     with (
-        open_cluster(Cluster(s3_workers.address, tmp_path / "root")) as executor,
+        Cluster(Scheduler(s3_workers.address), tmp_path / "root").open() as executor,
         pytest.raises(StoreError, match=r"corpus/documents\.parquet: row group 21 is damaged"),
     ):
         make_features(corpus, tmp_path / "features", Vectoriser(), Split(), executor=executor)
@@ -93,7 +93,7 @@ def test_arrays_go_by_file_and_the_vectoriser_once(s3_workers, corpora, tmp_path
     corpus = Dataset.open(corpora["texts"], "corpus")
     words = [f"word{i:07d}" for i in range(20_000)]
     s3_workers.grow(2)
-    with open_cluster(Cluster(s3_workers.address, tmp_path / "root")) as executor:
+    with Cluster(Scheduler(s3_workers.address), tmp_path / "root").open() as executor:
         vectoriser = Vectoriser(vocabulary=["the", *words])
         make_features(corpus, tmp_path / "features", vectoriser, Split(test=0.3), executor=executor)
         size = sum(len(word) for word in ["the", *words])

@@ -1,7 +1,5 @@
 """The root of a cluster: a folder or an S3 server, data read from it by row groups, and what a bad one tells."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -11,10 +9,9 @@ from tagcore.store.datasets import StoreError
 from tagcore.store.storage import Folder
 from tagcore.training import Checkpoints
 from tasks.cluster import connect as cluster_connect
-from tasks.cluster.backend import Cluster, Tls, open_cluster
-from tasks.cluster.monitor import ClusterError, ClusterLostError
+from tasks.cluster.backend import Cluster, Scheduler
+from tasks.cluster.monitor import ClusterError
 from tasks.cluster.storage import Remote, storage_at
-from tasks.settings import load_settings
 from tests.tagcore.features.test_rows import damage, features, matrices, stored_features
 from tests.tasks.cluster.toys import learn
 
@@ -54,11 +51,11 @@ def test_training_with_its_files_and_checkpoints_in_a_bucket(s3_workers, bucket)
     expected = learn(InProcess())
     checkpoints = Checkpoints(bucket.inside("checkpoints"), "toy", every_seconds=0)
     seen = []
-    with open_cluster(Cluster(s3_workers.address, str(bucket))) as executor:
+    with Cluster(Scheduler(s3_workers.address), str(bucket)).open() as executor:
         found = learn(executor, checkpoints=checkpoints, progress=lambda *_: seen.append(executor.storage.names()))
         assert isinstance(executor.storage, Remote)
     assert found.arrays["centres"].tobytes() == expected.arrays["centres"].tobytes()
-    assert any(name.startswith("given-") for name in seen[-1])
+    assert any(name.startswith("argument-") for name in seen[-1])
     assert bucket.inside("runs").names() == []
     resumed = learn(InProcess(), checkpoints=checkpoints)
     assert resumed.resumed_from == len(expected.history)
@@ -78,7 +75,7 @@ def test_workers_read_their_own_row_groups(s3_workers, bucket, tmp_path, where):
         bucket.write(rows.file, (folder / rows.file).read_bytes())
         rows = rows.at(bucket)
     expected = shards_of(StoredRows.open(folder, "train"), 5, tuple).sum(column_sums)
-    with open_cluster(Cluster(s3_workers.address, tmp_path / "root")) as executor:
+    with Cluster(Scheduler(s3_workers.address), tmp_path / "root").open() as executor:
         found = shards_of(rows, 5, tuple, executor).sum(column_sums)
         assert executor.traffic.sent == 0
     for name, values in expected.items():
@@ -91,7 +88,7 @@ def test_a_damaged_row_group_is_one_clear_error(s3_workers, tmp_path, capfd):
     folder = features(tmp_path)
     rows = StoredRows.open(folder, "train")
     damage(folder, 3)
-    with open_cluster(Cluster(s3_workers.address, tmp_path / "root")) as executor:
+    with Cluster(Scheduler(s3_workers.address), tmp_path / "root").open() as executor:
         with pytest.raises(StoreError, match=r"train\.parquet: row group 3 is damaged"):
             shards_of(rows, 5, tuple, executor).sum(column_sums)
         found = stored_features(tmp_path / "other")
@@ -100,53 +97,18 @@ def test_a_damaged_row_group_is_one_clear_error(s3_workers, tmp_path, capfd):
 
 
 def test_a_root_that_workers_do_not_reach_is_named(s3_workers, tmp_path, monkeypatch):
-    monkeypatch.setattr(cluster_connect, "look", lambda *_: "FileNotFoundError()")
+    monkeypatch.setattr(cluster_connect, "inspect_worker", lambda *_: "FileNotFoundError()")
     with (
         pytest.raises(ClusterError, match=r"cannot read .*all workers must reach the root"),
-        open_cluster(Cluster(s3_workers.address, tmp_path)),
+        Cluster(Scheduler(s3_workers.address), tmp_path).open(),
     ):
         pass
 
 
 def test_workers_with_other_code_are_refused(s3_workers, tmp_path, monkeypatch):
-    monkeypatch.setattr(cluster_connect, "facts", lambda: {"tagcore": "other"})
+    monkeypatch.setattr(cluster_connect, "software_versions", lambda: {"tagcore": "other"})
     with (
         pytest.raises(ClusterError, match=r"has tagcore .*, this process other: results would differ"),
-        open_cluster(Cluster(s3_workers.address, tmp_path)),
-    ):
-        pass
-
-
-@pytest.mark.parametrize("setting", ["", "local", "local:0", "banana", "http://x", "tcp://"])
-def test_a_wrong_setting_is_named(setting):
-    with pytest.raises(ValueError, match="expected none, local:N"):
-        Cluster(setting)
-
-
-def test_settings_say_where(tmp_path):
-    assert Cluster.of(load_settings(home=tmp_path)) == Cluster("none", str(tmp_path / "cluster"))
-    files = {"cluster_ca": "ca", "cluster_cert": "cert", "cluster_key": "key"}
-    found = Cluster.of(load_settings(cluster="tls://there:1", root="s3://runs", memory="6GiB", **files))
-    assert found == Cluster("tls://there:1", "s3://runs", "6GiB", Tls(Path("ca"), Path("cert"), Path("key")))
-    with pytest.raises(ValueError, match="setting cluster='banana'"):
-        load_settings(cluster="banana")
-
-
-def test_what_is_missing_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(cluster_connect, "_CONNECT_SECONDS", 1)
-    with pytest.raises(ValueError, match="set cluster_ca, cluster_cert and cluster_key"):
-        Cluster("tls://127.0.0.1:1")
-    files = Tls(tmp_path / "ca", tmp_path / "cert", tmp_path / "key")
-    for cluster, message in (
-        (Cluster("kubernetes:here", tmp_path), "dask-kubernetes"),
-        (Cluster("tls://127.0.0.1:1", tmp_path, tls=files), "cluster_ca=.*no such file"),
-        (Cluster("local:1", tmp_path, memory="lots"), "memory 'lots'"),
-        (Cluster("local:1", "nowhere://x"), "no file system for this address"),
-    ):
-        with pytest.raises(ValueError, match=message), open_cluster(cluster):
-            pass
-    with (
-        pytest.raises(ClusterLostError, match="no scheduler answers there"),
-        open_cluster(Cluster("tcp://127.0.0.1:1")),
+        Cluster(Scheduler(s3_workers.address), tmp_path).open(),
     ):
         pass

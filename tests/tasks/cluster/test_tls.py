@@ -4,7 +4,7 @@ import pytest
 from distributed.security import Security
 
 from tagcore.shards import InProcess
-from tasks.cluster.backend import Cluster, Tls, open_cluster
+from tasks.cluster.backend import Cluster, Scheduler, Tls
 from tasks.cluster.monitor import ClusterLostError
 from tests.tasks.cluster.processes import DaskProcesses
 from tests.tasks.cluster.toys import learn
@@ -32,7 +32,7 @@ def guarded(tmp_path_factory):
 def test_training_behind_tls_gives_the_bits_of_one_process(guarded, tmp_path):
     address, tls = guarded
     assert address.startswith("tls://")
-    with open_cluster(Cluster(address, tmp_path, tls=tls)) as executor:
+    with Cluster(Scheduler(address, tls), tmp_path).open() as executor:
         found = learn(executor)
     assert found.arrays["centres"].tobytes() == learn(InProcess()).arrays["centres"].tobytes()
 
@@ -40,15 +40,15 @@ def test_training_behind_tls_gives_the_bits_of_one_process(guarded, tmp_path):
 def test_others_certificates_are_refused(guarded, tmp_path, monkeypatch):
     monkeypatch.setattr("tasks.cluster.connect._CONNECT_SECONDS", 3)
     address, _ = guarded
-    foreign = Cluster(address, tmp_path / "root", tls=certificates(tmp_path / "theirs"))
-    with pytest.raises(ClusterLostError, match="no scheduler answers there"), open_cluster(foreign):
+    foreign = Cluster(Scheduler(address, certificates(tmp_path / "theirs")), tmp_path / "root")
+    with pytest.raises(ClusterLostError, match="no scheduler answers there"), foreign.open():
         pass
 
 
 def test_a_tls_address_needs_files_that_exist(guarded, tmp_path):
     address, tls = guarded
     with pytest.raises(ValueError, match="set cluster_ca, cluster_cert and cluster_key"):
-        Cluster(address, tmp_path)
-    lost = Cluster(address, tmp_path, tls=Tls(tls.ca, tls.cert, tmp_path / "none.pem"))
-    with pytest.raises(ValueError, match=r"cluster_key=.*none\.pem: no such file"), open_cluster(lost):
+        Scheduler(address)
+    lost = Cluster(Scheduler(address, Tls(tls.ca, tls.cert, tmp_path / "none.pem")), tmp_path)
+    with pytest.raises(ValueError, match=r"cluster_key=.*none\.pem: no such file"), lost.open():
         pass

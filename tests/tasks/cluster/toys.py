@@ -12,7 +12,7 @@ import numpy as np
 
 from tagcore.shards import Arrays, Executor, Shards, row_shards
 from tagcore.training import Checkpoints, Measures, Trained, train
-from tasks.cluster.backend import Cluster, open_cluster
+from tasks.cluster.backend import Cluster, Scheduler
 from tasks.cluster.storage import storage_at
 
 CLUSTERS, WIDTH, ROUNDS = 800, 12, 12
@@ -77,7 +77,7 @@ def eat(shard, state):
 if __name__ == "__main__":
     address, root, result = sys.argv[1:]
     checkpoints = Checkpoints(storage_at(root).inside("checkpoints"), "toy", every_seconds=0)
-    with open_cluster(Cluster(address, root)) as executor:
+    with Cluster(Scheduler(address), root).open() as executor:
         trained = learn(
             executor, seconds=0.05, checkpoints=checkpoints, progress=lambda done, *_: print(done, flush=True)
         )

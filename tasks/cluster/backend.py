@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tagcore.base import Progress
+from tagcore.progress import Progress
 from tagcore.shards import Executor, InProcess
 from tagcore.store.storage import Storage
 from tasks.cluster.storage import storage_at

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from distributed import Worker, performance_report
 
-from tagcore.base import Progress
+from tagcore.progress import Progress
 from tasks.cluster.executor import DaskExecutor
 
 

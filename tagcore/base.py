@@ -1,40 +1,42 @@
 """What every tagger is: scikit-learn's conventions around a few hooks."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from safetensors.numpy import load_file, save_file
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from tagcore.features.rows import XY, InMemory, Rows
 from tagcore.kernels.ranking import best_of_rows
+from tagcore.progress import Progress, no_progress
 from tagcore.shards import Executor, InProcess, contiguous, freeze
 from tagcore.store.files import new_folder, write_text
-
-if TYPE_CHECKING:
-    from tagcore.features.rows import Rows
-    from tagcore.training import Checkpoints
+from tagcore.training import Checkpoints, FitContext
 
 FORMAT = 1
+BLOCK_CELLS = 4_000_000  # scores that are formed together
 MODELS: dict[str, type["TagModel"]] = {}  # the only classes that a stored model can name
-
-Progress = Callable[[int, int, dict[str, float]], None]  # (done, total, what is known so far)
 
 
 class TagModel(BaseEstimator):
     """A model that learns tags from rows of words.
 
-    A subclass writes `_fit(X, Y)` and `_scores(X)`; where it can do better than dense blocks it also writes
-    `_top_k(X, k)`. `_arrays` names the fitted arrays that make up its state; `_facts` the fitted numbers.
+    A subclass writes `_fit(rows, context)` and `_scores(X)`; where it can do better than dense blocks it also writes
+    `_top_k(X, k)`. `_arrays` names the fitted arrays that make up its state; `_facts` the fitted numbers; `_rounds` the
+    parameters that say how long training goes on. `_uses_observed` tells that it can leave cells of y out.
     """
 
     _arrays: ClassVar[tuple[str, ...]] = ()
     _facts: ClassVar[tuple[str, ...]] = ()
+    _rounds: ClassVar[tuple[str, ...]] = ()
+    _uses_observed: ClassVar[bool] = False
 
     n_labels_: int
     n_features_in_: int
@@ -44,31 +46,41 @@ class TagModel(BaseEstimator):
         if not cls.__name__.startswith("_"):
             MODELS[cls.__name__] = cls
 
-    def fit(self, X: Any, y: Any, *, executor: Executor | None = None, progress: Progress | None = None) -> Self:
-        """Learns from CSR rows X (n × D) and tags y (n × L, counts or 0/1, CSR or dense)."""
-        with restore_on_failure(self):
-            X = self._rows(X, reset=True)
-            Y = label_matrix(y, X.shape[0])
-            self.n_labels_ = Y.shape[1]
-            self._executor = executor or InProcess()
-            self._progress = progress or no_progress
-            self._fit(X, Y)
-            del self._executor, self._progress
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        observed: Any = None,
+        executor: Executor | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Learns from CSR rows X (n × D) and tags y (n × L, counts or 0/1, CSR or dense).
+
+        `observed` (n × L, CSR or dense, above 0 where a cell was looked at) hides all other cells of y, whatever they
+        hold, from a model that can do without them.
+        """
+        checked = clone(self)._rows(X, reset=True)  # by a clone: until it is learnt, what was known stays
+        rows = InMemory(checked, label_matrix(y, checked.shape[0]))
+        self._fit_in_context(rows, observed, FitContext(executor or InProcess(), progress or no_progress))
+        validate_data(self, X, skip_check_array=True)  # remembers the names of the columns, where X has them
         return self
 
     def fit_rows(
         self,
-        rows: "Rows",
+        rows: Rows,
         *,
+        observed: Any = None,
         executor: Executor | None = None,
         progress: Progress | None = None,
-        checkpoints: "Checkpoints | None" = None,
+        checkpoints: Checkpoints | None = None,
     ) -> Self:
-        """As `fit`, on rows wherever they are. Models that learn in shards read no more than a shard, where it runs,
-        and keep checkpoints; any other takes all rows into memory.
+        """As `fit`, bit for bit, on rows wherever they are: a model that learns in shards reads no more than a shard,
+        where it runs; any other takes all rows into memory. Models that learn in rounds keep checkpoints.
         """
-        X, Y = rows.load(slice(0, rows.n_rows))
-        return self.fit(X, Y, executor=executor, progress=progress)
+        context = FitContext(executor or InProcess(), progress or no_progress, checkpoints)
+        self._fit_in_context(rows, observed, context)
+        return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Dense (n, L), one independent probability per tag; where L is large use `top_k`."""
@@ -85,10 +97,10 @@ class TagModel(BaseEstimator):
             raise ValueError(f"k must be at least 1, got {k}")
         return self._top_k(self._checked(X), min(k, self.n_labels_))
 
-    def score_blocks(self, X: Any, cells: int = 4_000_000) -> Iterator[tuple[slice, np.ndarray]]:
+    def score_blocks(self, X: Any, cells: int = BLOCK_CELLS) -> Iterator[tuple[slice, np.ndarray]]:
         """Dense scores of a few rows at a time, so that n × L is never formed."""
         X = self._checked(X)
-        step = max(1, cells // self.n_labels_)
+        step = block_rows(self.n_labels_, cells)
         for start in range(0, X.shape[0], step):
             rows = slice(start, min(start + step, X.shape[0]))
             yield rows, self._scores(X[rows])
@@ -131,7 +143,8 @@ class TagModel(BaseEstimator):
             raise ValueError(f"{folder}: holds a {type(model).__name__}, expected a {cls.__name__}")
         return model
 
-    def _fit(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
+    def _fit(self, rows: Rows, context: FitContext) -> None:
+        """Learns from checked rows; `n_features_in_` and `n_labels_` still are those of what was known before."""
         raise NotImplementedError  # abstract
 
     def _scores(self, X: sp.csr_matrix) -> np.ndarray:
@@ -146,6 +159,29 @@ class TagModel(BaseEstimator):
         for rows, block in self.score_blocks(X):
             tags[rows], scores[rows] = best_k(block, k)
         return tags, scores
+
+    def _fit_in_context(self, rows: Rows, observed: Any, context: FitContext) -> None:
+        """Goes through the hook: the one way to fit, whoever asks."""
+        if observed is not None:
+            if not self._uses_observed:
+                raise ValueError(f"{type(self).__name__} learns from all cells of y: it cannot do without some of them")
+            context = replace(context, observed=observed_cells(observed, (rows.n_rows, rows.n_labels)))
+        with restore_on_failure(self):
+            self._fit(rows, context)
+            self.__dict__.pop("feature_names_in_", None)  # rows know columns by number
+            self.n_features_in_, self.n_labels_ = rows.n_features, rows.n_labels
+
+    def _checked_batch(self, X: Any, y: Any) -> XY:
+        """Rows and tags of one `partial_fit`, of which the first says how many words and tags there are."""
+        fresh = not hasattr(self, "n_labels_")
+        X = self._rows(X, reset=fresh)
+        Y = label_matrix(y, X.shape[0])
+        if fresh:
+            self.n_labels_ = Y.shape[1]
+        elif Y.shape[1] != self.n_labels_:
+            hint = ": `grow` appends tags and words" if hasattr(self, "grow") else ""
+            raise ValueError(f"y has {Y.shape[1]} tags, the model {self.n_labels_}{hint}")
+        return X, Y
 
     def _checked(self, X: Any) -> sp.csr_matrix:
         check_is_fitted(self)
@@ -168,7 +204,7 @@ class TagModel(BaseEstimator):
 
 @contextmanager
 def restore_on_failure(model: TagModel) -> Iterator[None]:
-    """What was known before stays known when learning fails; learners replace arrays and do not write to old ones."""
+    """Keeps what was known before when learning fails; learners replace arrays and do not write to old ones."""
     before = dict(vars(model))
     try:
         yield
@@ -250,6 +286,11 @@ def best_k(scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     return best, np.take_along_axis(scores, best, axis=1).astype(np.float64)
 
 
+def block_rows(n_labels: int, cells: int = BLOCK_CELLS) -> int:
+    """How many rows are scored together."""
+    return max(1, cells // n_labels)
+
+
 def label_matrix(y: Any, n: int) -> sp.csr_matrix:
     """Tags or their counts, CSR or dense, as a CSR matrix (n, L) without stored zeros."""
     if y is None:
@@ -267,6 +308,22 @@ def label_matrix(y: Any, n: int) -> sp.csr_matrix:
     return Y
 
 
+def observed_cells(observed: Any, shape: tuple[int, int]) -> sp.csr_matrix:
+    """The cells of y that were looked at, CSR or dense, as a CSR matrix of ones."""
+    checked = check_array(observed, accept_sparse="csr", dtype=np.float64, input_name="observed")
+    cells = sp.csr_matrix(checked, copy=True)  # observed stays the caller's
+    if cells.shape != shape:
+        raise ValueError(f"observed has shape {cells.shape}, expected that of y, {shape}")
+    cells.sum_duplicates()
+    cells.eliminate_zeros()
+    if cells.nnz == 0:
+        raise ValueError("observed hides every cell of y: there is nothing to learn from")
+    if cells.data.min() < 0:
+        raise ValueError(f"observed holds {cells.data.min()}, expected 0 or, where a cell was looked at, more")
+    cells.data[:] = 1.0
+    return cells
+
+
 def _number(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
@@ -277,7 +334,3 @@ def _plain(params: dict[str, Any], name: str) -> dict[str, Any]:
     except TypeError as error:
         raise ValueError(f"{name} cannot be stored: a parameter is not plain data ({error})") from error
     return params
-
-
-def no_progress(done: int, total: int, known: dict[str, float]) -> None:
-    """No one watches."""

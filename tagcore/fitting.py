@@ -3,17 +3,16 @@
 from contextlib import suppress
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import clone
 
-from tagcore.base import MODELS, Progress, TagModel, no_progress
+from tagcore.base import MODELS, TagModel, block_rows
 from tagcore.features.rows import Rows
+from tagcore.progress import Progress, no_progress
 from tagcore.scoring.calibration import CALIBRATORS, Calibrator
 from tagcore.shards import Executor
 from tagcore.training import Checkpoints
 
 CALIBRATION_SHARE = 0.1
-_ROUNDS = ("max_iter", "burn_in", "n_draws")  # what models call the length of their training
 _LONG_ENOUGH = 1000  # for a corner of the data, whose solvers shall not complain that they were cut short
 CALIBRATION_DEPTH = 10  # the ranks that people look at
 
@@ -44,8 +43,7 @@ def warm_up(model: TagModel, rows: Rows) -> None:
     """Compiles the model's kernels on a corner of the data, so that times are of training and not of compiling."""
     X, Y = rows.load(slice(0, min(40, rows.n_rows)))
     corner, brief = X[:, :60], clone(model)
-    rounds = {name: value for name, value in model.get_params().items() if name in _ROUNDS}
-    brief.set_params(**{name: min(value, _LONG_ENOUGH) for name, value in rounds.items() if isinstance(value, int)})
+    brief.set_params(**{name: min(getattr(model, name), _LONG_ENOUGH) for name in model._rounds})
     with suppress(ValueError):  # a corner may be too small for what the whole is large enough for
         brief.fit(corner, Y[:, :20]).top_k(corner, 2)
 
@@ -60,26 +58,34 @@ def fit_calibrated(
     progress: Progress | None = None,
     checkpoints: Checkpoints | None = None,
 ) -> Calibrator | None:
-    """Fits the model on all rows. Its calibrator comes from a twin fitted without a tenth of them, in memory."""
+    """Fits the model on all rows. Its calibrator comes from a twin fitted without a tenth of them, which it scores."""
     progress = progress or no_progress
     calibrator = None
     held_out = np.random.default_rng(seed).random(rows.n_rows) < CALIBRATION_SHARE
     if calibrate and held_out.any() and not held_out.all():
-        X, Y = rows.load(slice(0, rows.n_rows))
-        learnt = np.flatnonzero(~held_out)
-        twin = clone(model).fit(X[learnt], Y[learnt], executor=executor, progress=_part(progress, 0))
-        calibrator = _calibrator(calibrate, twin, X[held_out], Y[held_out])
-        progress = _part(progress, 1)
+        twin = clone(model).fit_rows(
+            rows.select(np.flatnonzero(~held_out)),
+            executor=executor,
+            progress=_half(progress, 0),
+            checkpoints=checkpoints and checkpoints.inside("calibration"),
+        )
+        calibrator = CALIBRATORS[calibrate]().fit(*_scores_and_hits(twin, rows.select(np.flatnonzero(held_out))))
+        progress = _half(progress, 1)
     model.fit_rows(rows, executor=executor, progress=progress, checkpoints=checkpoints)
     return calibrator
 
 
-def _calibrator(name: str, twin: TagModel, X: sp.csr_matrix, Y: sp.csr_matrix) -> Calibrator:
-    tags, scores = twin.top_k(X, CALIBRATION_DEPTH)
-    rows = np.repeat(np.arange(X.shape[0]), tags.shape[1])
-    hits = np.asarray(Y[rows, tags.ravel()]).ravel() > 0
-    return CALIBRATORS[name]().fit(scores.ravel(), hits)
+def _scores_and_hits(twin: TagModel, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+    """The best scores of every row, and whether the row has the tag; a block of rows is in memory at a time."""
+    blocks = []
+    for start in range(0, rows.n_rows, block_rows(rows.n_labels)):
+        X, Y = rows.load(slice(start, min(start + block_rows(rows.n_labels), rows.n_rows)))
+        tags, scores = twin.top_k(X, CALIBRATION_DEPTH)
+        own = np.repeat(np.arange(X.shape[0]), tags.shape[1])
+        blocks.append((scores.ravel(), np.asarray(Y[own, tags.ravel()]).ravel() > 0))
+    scores, hits = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    return scores, hits
 
 
-def _part(progress: Progress, part: int) -> Progress:
-    return lambda done, total, known: progress(part * total + done, 2 * total, known)
+def _half(progress: Progress, half: int) -> Progress:
+    return lambda done, total, known: progress(half * total + done, 2 * total, known)

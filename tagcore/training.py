@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
+import scipy.sparse as sp
 
-from tagcore.base import Progress, no_progress
-from tagcore.shards import Arrays, Shards
+from tagcore.progress import Progress, no_progress
+from tagcore.shards import Arrays, Executor, InProcess, Shards
 from tagcore.store.storage import Storage, storage_of
 
 Measures = dict[str, float]
@@ -67,8 +68,20 @@ class Checkpoints:
         return storage_of(self.folder)
 
     def inside(self, name: str) -> "Checkpoints":
-        """Those of one training among several that make up the whole."""
+        """The checkpoints of one training among several that make up the whole."""
         return Checkpoints(self.storage.inside(name), f"{self.key}/{name}", self.every_seconds)
+
+
+@dataclass(frozen=True)
+class FitContext:
+    """How a model is fitted, beside its parameters and rows: who runs the steps, who hears of progress, where
+    checkpoints are kept, and which cells of y (n × L, as ones) were looked at, where not all were.
+    """
+
+    executor: Executor = field(default_factory=InProcess)
+    progress: Progress = no_progress
+    checkpoints: Checkpoints | None = None
+    observed: sp.csr_matrix | None = None
 
 
 @dataclass
@@ -90,7 +103,10 @@ def train(
     early_stop: EarlyStop | None = None,
     checkpoints: Checkpoints | None = None,
 ) -> Trained:
-    """Rounds until the learner is done, the early stop says so, or max_rounds; resumed where a checkpoint stands."""
+    """Rounds until the learner is done, the early stop says so, or max_rounds; resumed where a checkpoint stands.
+
+    Progress ends at max_rounds, however few it took.
+    """
     progress = progress or no_progress
     resumed = _resume(checkpoints, shards) if checkpoints else None
     if resumed is None:
@@ -110,6 +126,8 @@ def train(
         if checkpoints and time.monotonic() - saved_at >= checkpoints.every_seconds:
             _save(checkpoints, shards, arrays, trained)
             saved_at = time.monotonic()
+    if 0 < len(trained.history) < max_rounds:
+        progress(max_rounds, max_rounds, trained.history[-1])
     return trained
 
 

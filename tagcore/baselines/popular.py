@@ -4,6 +4,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagcore.base import TagModel, best_k, require_vector
+from tagcore.features.rows import Rows
+from tagcore.training import FitContext
 
 
 class Popular(TagModel):
@@ -27,7 +29,8 @@ class Popular(TagModel):
     def __init__(self, weight: str = "documents") -> None:
         self.weight = weight
 
-    def _fit(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
+    def _fit(self, rows: Rows, context: FitContext) -> None:
+        Y = rows.labels(slice(0, rows.n_rows)).astype(np.float64, copy=False)
         if self.weight == "documents":
             self.shares_ = document_shares(Y)
         elif self.weight == "counts":

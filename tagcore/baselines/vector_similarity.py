@@ -9,7 +9,9 @@ from tagcore.base import TagModel, best_k, require_csr, require_vector
 from tagcore.baselines.knn.estimator import Postings, inverted_index, kernel_rows
 from tagcore.baselines.knn.kernel import score_rows, suggest_rows
 from tagcore.baselines.popular import document_shares
+from tagcore.features.rows import Rows, load_all
 from tagcore.text.selection import SelectWords
+from tagcore.training import FitContext
 
 _CELLS = 4_000_000  # comparisons of tags that are held at once
 _EPSILON = 1e-6  # what the share of documents may add to a score: it decides ties and orders what no one suggests
@@ -48,11 +50,12 @@ class VectorSimilarity(TagModel):
         self.select = select
         self.keep = keep
 
-    def _fit(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
+    def _fit(self, rows: Rows, context: FitContext) -> None:
         for name in ("n_documents", "n_tags"):
             value = getattr(self, name)
             if not isinstance(value, numbers.Integral) or value < 1:
                 raise ValueError(f"{name} must be an integer of at least 1, got {value!r}")
+        X, Y = load_all(rows)
         if self.select is None:
             self.words_ = np.arange(X.shape[1])
         elif self.select == "information_gain":

@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
-from tagcore.base import Progress, no_progress
 from tagcore.corpus import lists_from_csr, names_table
 from tagcore.features.corpus_reader import CorpusReader, RowGroup
 from tagcore.features.split import Split
+from tagcore.progress import Progress, no_progress
 from tagcore.shards import Executor, InProcess
 from tagcore.store.datasets import Dataset, write_dataset
 from tagcore.store.schemas import ROWS

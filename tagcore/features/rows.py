@@ -3,7 +3,7 @@
 import itertools
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -26,6 +26,8 @@ XY = tuple[sp.csr_matrix, sp.csr_matrix]
 T = TypeVar("T")
 Columns = tuple[str, str, int]  # of ids, of values, and how many ids there are
 
+_RUN_ROWS = 32_768  # rows that are read together where only some of them are wanted
+
 
 class Rows(Protocol):
     """Documents as rows of word weights X and tag counts Y. The same rows are the same bits wherever they come from."""
@@ -45,6 +47,9 @@ class Rows(Protocol):
 
     def part(self, part: slice) -> Any:
         """what `load_part` makes those rows of: as little as can be sent to another process."""
+
+    def select(self, numbers: np.ndarray) -> "Rows":
+        """the rows of these numbers, which rise, as rows of their own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +77,8 @@ class InMemory:
 
     def load(self, part: slice) -> XY:
         _require_part(part, self.n_rows)
+        if part == slice(0, self.n_rows):
+            return self.X, self.Y  # slicing would copy them
         return self.X[part], self.Y[part]
 
     def labels(self, part: slice) -> sp.csr_matrix:
@@ -80,6 +87,9 @@ class InMemory:
 
     def part(self, part: slice) -> XY:
         return self.load(part)
+
+    def select(self, numbers: np.ndarray) -> "InMemory":
+        return InMemory(self.X[numbers], self.Y[numbers])
 
 
 @dataclass(frozen=True)
@@ -123,7 +133,10 @@ class StoredRows:
         return Y
 
     def part(self, part: slice) -> "StoredPart":
-        return StoredPart(self, part)
+        return StoredPart(self, part.start, part.stop)
+
+    def select(self, numbers: np.ndarray) -> "SelectedRows":
+        return SelectedRows(self, numbers)
 
     def _matrices(self, part: slice, columns: list[Columns]) -> list[sp.csr_matrix]:
         """The rows of a part, a matrix for each pair of columns."""
@@ -142,9 +155,9 @@ class StoredRows:
                 self.storage.open(self.file) as opened,
                 pq.ParquetFile(opened, page_checksum_verification=True) as file,
             ):
-                found = tuple(file.metadata.row_group(g).num_rows for g in range(file.num_row_groups))
-                if found != tuple(np.diff(self.edges)):
-                    raise StoreError(f"{self._where()}: row groups of {found} rows, expected {np.diff(self.edges)}")
+                sizes = tuple(file.metadata.row_group(g).num_rows for g in range(file.num_row_groups))
+                if sizes != tuple(np.diff(self.edges)):
+                    raise StoreError(f"{self._where()}: row groups of {sizes} rows, expected {np.diff(self.edges)}")
                 return [self._group(file, group, columns) for group in groups]
         except FileNotFoundError as error:
             raise StoreError(f"{self._where()}: is missing") from error
@@ -162,30 +175,112 @@ class StoredRows:
         return f"{self.storage}/{self.file}"
 
 
+@dataclass(frozen=True, eq=False)
+class SelectedRows:
+    """Some of the rows of another `Rows`, which are read where they are needed, a run of all of them at a time."""
+
+    rows: Rows
+    numbers: np.ndarray  # of the rows, rising
+
+    def __post_init__(self) -> None:
+        rising = np.diff(self.numbers, prepend=-1, append=self.rows.n_rows)
+        if (rising < 1).any():
+            raise ValueError(f"the numbers of selected rows must rise within 0..{self.rows.n_rows - 1}")
+
+    @property
+    def n_rows(self) -> int:
+        return self.numbers.size
+
+    @property
+    def n_features(self) -> int:
+        return self.rows.n_features
+
+    @property
+    def n_labels(self) -> int:
+        return self.rows.n_labels
+
+    def load(self, part: slice) -> XY:
+        blocks = []
+        for run, wanted in self._runs(part):
+            X, Y = self.rows.load(run)
+            blocks.append((X[wanted], Y[wanted]))
+        X, Y = (_stacked([block[i] for block in blocks], (self.n_features, self.n_labels)[i]) for i in range(2))
+        return X, Y
+
+    def labels(self, part: slice) -> sp.csr_matrix:
+        blocks = [self.rows.labels(run)[wanted] for run, wanted in self._runs(part)]
+        return _stacked(blocks, self.n_labels)
+
+    def part(self, part: slice) -> "SelectedPart":
+        _require_part(part, self.n_rows)
+        numbers = self.numbers[part]
+        first = int(numbers[0]) if numbers.size else 0
+        wanted = np.zeros(int(numbers[-1]) + 1 - first if numbers.size else 0, bool)
+        wanted[numbers - first] = True
+        return SelectedPart(self.rows, first, np.packbits(wanted).tobytes())
+
+    def select(self, numbers: np.ndarray) -> "SelectedRows":
+        return SelectedRows(self.rows, self.numbers[numbers])
+
+    def _runs(self, part: slice) -> Iterator[tuple[slice, np.ndarray]]:
+        """(a run of all rows, those within it that are selected), until the part is complete."""
+        _require_part(part, self.n_rows)
+        numbers = self.numbers[part]
+        cuts = np.flatnonzero(np.diff(numbers // _RUN_ROWS)) + 1
+        for wanted in np.split(numbers, cuts) if numbers.size else ():
+            yield slice(int(wanted[0]), int(wanted[-1]) + 1), wanted - wanted[0]
+
+
 @dataclass(frozen=True)
 class StoredPart:
-    """Where to find a few rows."""
+    """Where to find a run of stored rows."""
 
     rows: StoredRows
-    part: slice
+    start: int
+    stop: int
+
+    def load(self) -> XY:
+        return self.rows.load(slice(self.start, self.stop))
 
 
-def load_part(recipe: XY | StoredPart) -> XY:
+@dataclass(frozen=True)
+class SelectedPart:
+    """Where to find some rows of a run: a bit for each row from `first` on tells whether it is wanted."""
+
+    rows: Rows
+    first: int
+    wanted: bytes  # eight bits in each
+
+    def load(self) -> XY:
+        bits = np.unpackbits(np.frombuffer(self.wanted, np.uint8))
+        selected = SelectedRows(self.rows, self.first + np.flatnonzero(bits))
+        return selected.load(slice(0, selected.n_rows))
+
+
+Part = XY | StoredPart | SelectedPart
+
+
+def load_all(rows: Rows) -> XY:
+    """All rows in this process, tag counts in float64: for a model that cannot learn from parts of them."""
+    X, Y = rows.load(slice(0, rows.n_rows))
+    return X, Y.astype(np.float64, copy=False)
+
+
+def load_part(recipe: Part) -> XY:
     """The rows of a recipe."""
-    return recipe.rows.load(recipe.part) if isinstance(recipe, StoredPart) else recipe
+    return recipe if isinstance(recipe, tuple) else recipe.load()
 
 
-def load_part_once(recipe: XY | StoredPart, prepare: Callable[[XY], T]) -> T:
+def load_part_once(recipe: Part, prepare: Callable[[XY], T]) -> T:
     """What `prepare`, a method of something hashable, makes of the rows of a recipe; as long as someone in this process
     holds it, whoever asks for the same gets that very object."""
-    if not isinstance(recipe, StoredPart):
+    if isinstance(recipe, tuple):
         return prepare(recipe)
-    key = recipe.rows, recipe.part.start, recipe.part.stop, prepare
     with _loading:
-        found = _held.get(key)
-        if found is None:
-            found = _held[key] = prepare(load_part(recipe))
-        return found
+        prepared = _held.get((recipe, prepare))
+        if prepared is None:
+            prepared = _held[recipe, prepare] = prepare(load_part(recipe))
+        return prepared
 
 
 _held: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
@@ -223,4 +318,4 @@ def _rows_within(block: sp.csr_matrix, part: slice, first: int) -> sp.csr_matrix
 def _stacked(blocks: list[sp.csr_matrix], width: int) -> sp.csr_matrix:
     if len(blocks) == 1:
         return blocks[0]
-    return sp.vstack(blocks, format="csr", dtype=np.float32) if blocks else sp.csr_matrix((0, width), dtype=np.float32)
+    return sp.vstack(blocks, format="csr") if blocks else sp.csr_matrix((0, width), dtype=np.float32)

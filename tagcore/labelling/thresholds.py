@@ -8,8 +8,9 @@ import scipy.sparse as sp
 from safetensors.numpy import load_file, save_file
 from sklearn.base import clone
 
-from tagcore.base import Progress, TagModel, label_matrix, no_progress
+from tagcore.base import TagModel, label_matrix
 from tagcore.labelling.kernels.thresholds import best_thresholds, count_negatives, gather_positives
+from tagcore.progress import Progress, no_progress
 from tagcore.scoring.blocks import ScoreBlocks, checked_blocks
 from tagcore.shards import Executor
 

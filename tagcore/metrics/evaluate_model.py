@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from tagcore.base import Progress, best_k, label_matrix, no_progress
+from tagcore.base import best_k, label_matrix
 from tagcore.features.rows import InMemory
 from tagcore.labelling.labels import top_k_labels
 from tagcore.metrics.auc import AUC, areas
@@ -24,6 +24,7 @@ from tagcore.metrics.ranking import Hits, mark_hits
 from tagcore.metrics.row_ranking import RowRanks
 from tagcore.metrics.rule_quality import evaluate_rules, require_rules
 from tagcore.metrics.tally import tally_labels
+from tagcore.progress import Progress, no_progress
 from tagcore.scoring.blocks import ScorePart
 from tagcore.scoring.sharded import ShardedScores
 from tagcore.shards import Executor

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 if TYPE_CHECKING:
     from distributed import Client
 
-    from tagcore.base import Progress
+    from tagcore.progress import Progress
     from tagcore.shards import Executor
     from tasks.cluster.executor import Traffic
     from tasks.settings import Settings

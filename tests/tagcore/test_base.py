@@ -11,8 +11,10 @@ from hypothesis.extra import numpy as hnp
 from safetensors.numpy import load_file, save_file
 from sklearn.exceptions import NotFittedError
 
-from tagcore.base import MODELS, TagModel, best_k, label_matrix, load_estimator
+from tagcore.base import MODELS, TagModel, best_k, label_matrix, load_estimator, observed_cells
+from tagcore.features.rows import InMemory, load_all
 from tagcore.shards import InProcess
+from tagcore.training import Checkpoints, FitContext
 
 
 class _Votes(TagModel):
@@ -25,9 +27,10 @@ class _Votes(TagModel):
         self.boost = boost
         self.random_state = random_state
 
-    def _fit(self, X, Y):
-        assert isinstance(self._executor, InProcess)
-        self._progress(1, 1, {})
+    def _fit(self, rows, context):
+        self.votes_ = None
+        X, Y = load_all(rows)
+        context.progress(1, 1, {})
         self.votes_ = self.boost * (X.T @ Y).toarray()
         self.n_seen_ = int(X.shape[0])
 
@@ -148,11 +151,106 @@ def test_not_fitted(problem):
 
 
 def test_nothing_of_a_run_stays_on_the_model(problem):
-    seen = []
-    model = _Votes().fit(*problem, executor=InProcess(2), progress=lambda *known: seen.append(known))
-    assert seen == [(1, 1, {})]
-    assert not hasattr(model, "_executor")
-    assert not hasattr(model, "_progress")
+    model = _Votes().fit(*problem, executor=InProcess(2), progress=lambda *known: None)
+    assert set(vars(model)) == {"boost", "random_state", "votes_", "n_seen_", "n_features_in_", "n_labels_"}
+
+
+@pytest.fixture
+def hooked(monkeypatch):
+    """(the model as the hook met it, the rows, the context) of every fit."""
+    seen, hook = [], _Votes._fit
+
+    def record(self, rows, context):
+        seen.append((dict(vars(self)), rows, context))
+        hook(self, rows, context)
+
+    monkeypatch.setattr(_Votes, "_fit", record)
+    return seen
+
+
+def test_fit_and_fit_rows_go_through_one_hook_with_what_they_were_told(problem, hooked, tmp_path):
+    told = {"executor": InProcess(2), "progress": lambda *known: None}
+    checkpoints = Checkpoints(tmp_path, "votes")
+    rows = InMemory(*problem)
+    fitted, from_rows = _Votes().fit(*problem, **told), _Votes().fit_rows(rows, **told, checkpoints=checkpoints)
+    np.testing.assert_array_equal(fitted.votes_, from_rows.votes_)
+    (_, _, first), (_, same, second) = hooked
+    assert first == FitContext(**told)
+    assert second == FitContext(**told, checkpoints=checkpoints)
+    assert same is rows
+
+
+def test_the_hook_still_sees_what_was_known(problem, hooked):
+    X, y = problem
+    model = _Votes().fit(X, y).fit(X[:, :5], y[:, :3])
+    assert "n_labels_" not in hooked[0][0]
+    assert (hooked[1][0]["n_features_in_"], hooked[1][0]["n_labels_"]) == (12, 7)
+    assert (model.n_features_in_, model.n_labels_) == (5, 3)
+
+
+def fit_rows(model, X, y):
+    return model.fit_rows(InMemory(X, y))
+
+
+@pytest.mark.parametrize("fit", [_Votes.fit, fit_rows])
+def test_a_fit_that_fails_leaves_the_model_as_it_was(problem, fit, monkeypatch):
+    X, y = problem
+    model = _Votes().fit(X, y)
+    before = dict(vars(model))
+
+    def interrupt(rows):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tests.tagcore.test_base.load_all", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        fit(model, X[:, :5], y[:, :3])
+    assert vars(model) == before
+    fresh = _Votes()
+    with pytest.raises(KeyboardInterrupt):
+        fit(fresh, X, y)
+    assert set(vars(fresh)) == {"boost", "random_state"}
+
+
+def test_data_that_is_refused_leaves_the_model_as_it_was(problem):
+    X, y = problem
+    model = _Votes().fit(X, y)
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match="X has 40 rows, y has 39"):
+        model.fit(X[:, :5], y[:-1])
+    assert vars(model) == before
+
+
+def test_rows_have_no_names_of_columns(problem):
+    pandas = pytest.importorskip("pandas")
+    X, y = problem
+    named = pandas.DataFrame(X.toarray(), columns=[f"word{i}" for i in range(12)])
+    model = _Votes().fit(named, y)
+    assert model.feature_names_in_.tolist() == list(named.columns)
+    assert not hasattr(model.fit_rows(InMemory(X, y)), "feature_names_in_")
+
+
+def test_observed_is_refused_by_a_model_that_cannot_use_it(problem):
+    X, y = problem
+    model = _Votes()
+    with pytest.raises(ValueError, match="_Votes learns from all cells of y"):
+        model.fit(X, y, observed=np.ones(y.shape))
+    with pytest.raises(ValueError, match="_Votes learns from all cells of y"):
+        model.fit_rows(InMemory(X, y), observed=np.ones(y.shape))
+    assert not hasattr(model, "n_labels_")
+
+
+@pytest.mark.parametrize("form", [sp.csr_matrix, sp.coo_matrix, np.asarray])
+def test_observed_cells_are_ones(form):
+    given = np.array([[0.0, 2.0], [0.5, 0.0]])
+    cells = observed_cells(form(given), (2, 2))
+    np.testing.assert_array_equal(cells.toarray(), [[0, 1], [1, 0]])
+    assert cells.nnz == 2
+    assert given.max() == 2.0
+
+
+def test_negative_observed_cells_are_named():
+    with pytest.raises(ValueError, match=r"observed holds -1\.0, expected 0 or"):
+        observed_cells([[1.0, -1.0]], (1, 2))
 
 
 @pytest.mark.parametrize("form", [sp.csr_matrix, sp.csc_matrix, sp.coo_matrix, sp.csr_array, np.asarray])

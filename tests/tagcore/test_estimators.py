@@ -17,6 +17,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import tagcore.baselines
 import tagcore.models  # noqa: F401  both register their classes
 from tagcore.base import MODELS, TagModel, load_estimator
+from tagcore.features.rows import InMemory
 from tagcore.shards import InProcess
 from tests.problems import TOPICS, noisy, obvious, problems
 
@@ -216,6 +217,31 @@ def test_works_in_grid_search_and_cross_validate(model):
     assert 0 <= search.best_score_ <= 1
     scores = cross_validate(model(), X, (Y > 0).toarray().astype(int), cv=3, error_score="raise")["test_score"]
     assert scores.shape == (3,)
+
+
+@EVERY
+def test_every_number_of_rounds_is_named_as_such(model):
+    """so that a warm-up can be short."""
+    assert set(model._rounds) <= set(model().get_params())
+    assert {"max_iter"} & set(model().get_params()) <= set(model._rounds)
+
+
+@EVERY
+def test_observed_cells_are_taken_or_refused(model):
+    X, Y = noisy()
+    if model.__name__ in {"BCS", "BMLPL", "LEML"}:
+        model().fit(X, Y, observed=np.ones(Y.shape))
+        return
+    with pytest.raises(ValueError, match=f"{model.__name__} learns from all cells of y"):
+        model().fit(X, Y, observed=np.ones(Y.shape))
+
+
+@EVERY
+def test_rows_elsewhere_give_the_same_bits(model):
+    X, Y = noisy()
+    fitted, from_rows = _fit(model), model().fit_rows(InMemory(X, Y.astype(np.float32)))
+    for name in model._arrays:
+        assert np.array_equal(getattr(fitted, name), getattr(from_rows, name)), name
 
 
 @EVERY

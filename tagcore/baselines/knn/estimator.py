@@ -10,6 +10,8 @@ from sklearn.preprocessing import normalize
 from tagcore.base import TagModel, best_k, require_csr, require_vector
 from tagcore.baselines.knn.kernel import nearest, score_rows, similarities, suggest, suggest_rows
 from tagcore.baselines.popular import document_shares
+from tagcore.features.rows import Rows, load_all
+from tagcore.training import FitContext
 
 Postings = tuple[np.ndarray, np.ndarray, np.ndarray]  # starts, ids, weights
 
@@ -86,11 +88,12 @@ class KNN(TagModel):
         found = nearby[: nearest(sims, nearby)]
         return found, sims[found]
 
-    def _fit(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
+    def _fit(self, rows: Rows, context: FitContext) -> None:
         if not isinstance(self.n_neighbors, numbers.Integral) or self.n_neighbors < 1:
             raise ValueError(f"n_neighbors must be an integer of at least 1, got {self.n_neighbors!r}")
         if not 0 <= self.power < np.inf:
             raise ValueError(f"power must be at least 0, got {self.power!r}")
+        X, Y = load_all(rows)
         if self.weighting == "presence":
             tag_weights = np.ones(Y.nnz)
         elif self.weighting == "share":

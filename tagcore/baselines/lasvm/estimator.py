@@ -11,10 +11,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from tagcore.base import TagModel, require_csr, require_vector
 from tagcore.baselines.lasvm.kernel import learn_tag
+from tagcore.features.rows import Rows, load_all
 from tagcore.kernels.sparse import add_sparse_product
 from tagcore.numeric.normalise import normalise_rows
 from tagcore.numeric.row_orders import pass_orders
 from tagcore.shards import Arrays, freeze, row_shards
+from tagcore.training import FitContext
 
 _SHARD_TAGS = 64  # tags that share a cache of inner products
 _SEEDS = 5  # rows with and rows without the tag that a machine starts from, as in the paper
@@ -70,6 +72,7 @@ class LaSVM(TagModel):
         "intercept_",
     )
     _facts = ("n_support_",)
+    _rounds = ("max_iter",)
 
     word_starts_: (
         np.ndarray
@@ -123,13 +126,14 @@ class LaSVM(TagModel):
         gamma = float(self.gamma) if self.kernel == "rbf" else 0.0
         return Problem(float(self.C), gamma, float(self.tau), int(self.max_support), int(self.cache_bytes))
 
-    def _fit(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
+    def _fit(self, rows: Rows, context: FitContext) -> None:
         problem = self._problem()
+        X, Y = load_all(rows)
         X = self._scaled(X)
         carriers = np.bincount(Y.indices, minlength=Y.shape[1])
         learnable = np.flatnonzero((carriers > 0) & (carriers < Y.shape[0]))
         learnable = learnable[np.argsort(-carriers[learnable], kind="stable")]  # the longest first: shards end together
-        learnt = self._learn(problem, X, sp.csr_matrix(Y.T)[learnable])
+        learnt = self._learn(problem, X, sp.csr_matrix(Y.T)[learnable], context)
         self.intercept_ = np.where(carriers > 0, _CERTAIN, -_CERTAIN).astype(np.float32)
         self.intercept_[learnable] = learnt["intercepts"]
         self.n_support_ = int(learnt["support"].sum())
@@ -144,20 +148,20 @@ class LaSVM(TagModel):
         self.word_starts_, self.vector_ids_, self.vector_values_ = _parts(vectors)
         self.dual_starts_, self.dual_tags_, self.dual_values_ = _parts(duals)
 
-    def _learn(self, problem: Problem, X: sp.csr_matrix, carriers: sp.csr_matrix) -> Arrays:
+    def _learn(self, problem: Problem, X: sp.csr_matrix, carriers: sp.csr_matrix, context: FitContext) -> Arrays:
         """The machines of all tags, one after the other; no result depends on how they are cut into shards."""
         rows = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "width": np.array(X.shape[1])}
         orders = pass_orders(X.shape[0], self.max_iter, self.shuffle, self.random_state)  # the same for all tags
-        shared = self._executor.share(rows | {"orders": orders})
+        shared = context.executor.share(rows | {"orders": orders})
         cuts = row_shards(carriers.shape[0], -(-carriers.shape[0] // _SHARD_TAGS) or 1)
         calls = []
         for cut in cuts:
             part = freeze({"rows": carriers[cut].indices, "starts": carriers[cut].indptr})
-            calls.append(self._executor.call(learn_tags, problem, part, shared))
+            calls.append(context.executor.call(learn_tags, problem, part, shared))
         solved = []
         for done, call in enumerate(calls, start=1):
-            solved += self._executor.get([call])
-            self._progress(done, len(calls), {})
+            solved += context.executor.get([call])
+            context.progress(done, len(calls), {})
         learnt = {key: np.concatenate([part[key] for part in solved]) for key in solved[0]}
         self._warn(problem, learnt)
         return learnt
@@ -166,11 +170,11 @@ class LaSVM(TagModel):
         violated = int(np.count_nonzero(learnt["gaps"] > problem.tau))
         if violated:
             message = f"{violated} tags ended with violations above tau={self.tau!r}"
-            warnings.warn(message, ConvergenceWarning, stacklevel=5)
+            warnings.warn(message, ConvergenceWarning, stacklevel=6)
         full = int(np.count_nonzero(learnt["turned_away"]))
         if full:
             message = f"{full} tags reached max_support={self.max_support!r} and turned documents away"
-            warnings.warn(message, ConvergenceWarning, stacklevel=5)
+            warnings.warn(message, ConvergenceWarning, stacklevel=6)
 
     def _scaled(self, X: sp.csr_matrix) -> sp.csr_matrix:
         return normalise_rows(X, self.normalise)

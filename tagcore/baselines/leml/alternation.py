@@ -1,5 +1,6 @@
-"""The two halves of an iteration of LEML: better words for these tags, better tags for these words."""
+"""The rounds of LEML: better words for these tags, then better tags for these words."""
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
@@ -10,6 +11,7 @@ from tagcore.baselines.leml import steps
 from tagcore.baselines.low_rank.base import on_one_thread
 from tagcore.numeric.conjugate_gradients import conjugate_gradients, inner_products, residuals_fall_to
 from tagcore.shards import Arrays, Shards
+from tagcore.training import Measures
 
 _INTERCEPT_PENALTY = 0.01  # so small that it matters only for a tag that no cell, or no document with it, tells of
 _LENGTHS = np.array([1.0, 0.5, 0.25, 0.0625, 0.0])  # of a Newton step; the last makes sure that nothing gets worse
@@ -19,42 +21,69 @@ _RIDGE_TOL, _NEWTON_TOL = 1e-4, 0.03  # how closely a ridge regression and a New
 class Halves(Protocol):
     """Each half lowers ½·penalty·(‖words‖² + ‖tags‖²) + loss, or leaves it."""
 
-    def improve_words(self, words: np.ndarray, tags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def improve_words(self, shards: Shards, words: np.ndarray, tags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(words, tags): better words; both may have been turned by one rotation, which changes no score."""
 
-    def improve_tags(self, words: np.ndarray, tags: np.ndarray) -> tuple[np.ndarray, float]:
+    def improve_tags(self, shards: Shards, words: np.ndarray, tags: np.ndarray) -> tuple[np.ndarray, float]:
         """(better tags, the objective there)."""
+
+
+@dataclass(frozen=True)
+class Alternation:
+    """The learner. `start` holds words and tags; a round that lowers the objective by no more than `tol` of itself is
+    the last."""
+
+    halves: Halves
+    start: Arrays
+    tol: float
+
+    def init(self, shards: Shards) -> Arrays:
+        return self._with_better_tags(shards, **self.start)
+
+    def round(self, shards: Shards, arrays: Arrays, number: int) -> tuple[Arrays, Measures]:
+        words, tags = self.halves.improve_words(shards, arrays["words"], arrays["tags"])
+        better = self._with_better_tags(shards, words, tags)
+        before, after = float(arrays["objective"]), float(better["objective"])
+        return better, {"objective": after, "objective before": before}
+
+    def done(self, history: list[Measures]) -> bool:
+        before, after = history[-1]["objective before"], history[-1]["objective"]
+        return before - after <= self.tol * before
+
+    def _with_better_tags(self, shards: Shards, words: np.ndarray, tags: np.ndarray) -> Arrays:
+        tags, objective = self.halves.improve_tags(shards, words, tags)
+        return {"words": words, "tags": tags, "objective": np.array(objective)}
 
 
 class GramHalves:
     """The squared loss over all cells, from Gram matrices: n × L is never formed."""
 
     def __init__(
-        self, shards: Shards, column_squares: np.ndarray, positives: int, penalty: float, intercept: bool, cg_iter: int
+        self, column_squares: np.ndarray, positives: int, penalty: float, intercept: bool, cg_iter: int
     ) -> None:
-        self.shards, self.column_squares, self.positives = shards, column_squares, positives
+        self.column_squares, self.positives = column_squares, positives
         self.penalty, self.constant, self.cg_iter = penalty, float(intercept), cg_iter
 
-    def improve_words(self, words: np.ndarray, tags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def improve_words(self, shards: Shards, words: np.ndarray, tags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """In the axes where HᵀH is diagonal every column of the words is a ridge regression of its own."""
-        turned = on_one_thread(self.shards.executor, _principal_axes, words=words, tags=tags)
+        turned = on_one_thread(shards.executor, _principal_axes, words=words, tags=tags)
         words, tags, squares = turned["words"], turned["tags"], turned["squares"]
-        gradient = self.shards.sum(steps.gram_slopes, words=words, tags=tags, squares=squares)["gradient"]
+        gradient = shards.sum(steps.gram_slopes, words=words, tags=tags, squares=squares)["gradient"]
         gradient = gradient + self.penalty * words
         diagonal = np.outer(self.column_squares, squares) + self.penalty
 
         def product(direction: np.ndarray) -> np.ndarray:
-            image = self.shards.sum(steps.gram_product, direction=direction)["product"]
+            image = shards.sum(steps.gram_product, direction=direction)["product"]
             return image * squares + self.penalty * direction
 
         stop = residuals_fall_to(_RIDGE_TOL)
         step, _ = conjugate_gradients(product, -gradient, diagonal, self.cg_iter, inner_products(axis=0), stop)
         return words + step, tags
 
-    def improve_tags(self, words: np.ndarray, tags: np.ndarray) -> tuple[np.ndarray, float]:
-        known = self.shards.sum(partial(steps.gram, constant=self.constant), words=words)
+    def improve_tags(self, shards: Shards, words: np.ndarray, tags: np.ndarray) -> tuple[np.ndarray, float]:
+        known = shards.sum(partial(steps.gram, constant=self.constant), words=words)
         penalties = _tag_penalties(words.shape[1], self.penalty)
-        solved = on_one_thread(self.shards.executor, _ridge, **known, penalties=penalties)
+        solved = on_one_thread(shards.executor, _ridge, **known, penalties=penalties)
         fit = (self.positives + float(solved["fit"])) / 2
         return solved["tags"], fit + _halved(self.penalty, words)
 
@@ -62,40 +91,40 @@ class GramHalves:
 class NewtonHalves:
     """Any loss over all cells or the observed ones, by truncated Newton steps; costs the cells times the rank."""
 
-    def __init__(self, shards: Shards, loss: str, penalty: float, intercept: bool, cg_iter: int) -> None:
-        self.shards, self.penalty, self.cg_iter = shards, penalty, cg_iter
+    def __init__(self, loss: str, penalty: float, intercept: bool, cg_iter: int) -> None:
+        self.penalty, self.cg_iter = penalty, cg_iter
         self.told: dict[str, Any] = {"loss": loss, "constant": float(intercept)}
 
-    def improve_words(self, words: np.ndarray, tags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        known = self.shards.sum(partial(steps.word_slopes, **self.told), words=words, tags=tags)
+    def improve_words(self, shards: Shards, words: np.ndarray, tags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        known = shards.sum(partial(steps.word_slopes, **self.told), words=words, tags=tags)
 
         def product(direction: np.ndarray) -> np.ndarray:
             step = partial(steps.word_product, **self.told)
-            image = self.shards.sum(step, words=words, tags=tags, direction=direction)["product"]
+            image = shards.sum(step, words=words, tags=tags, direction=direction)["product"]
             return image + self.penalty * direction
 
         gradient, diagonal = known["gradient"] + self.penalty * words, known["diagonal"] + self.penalty
         stop = residuals_fall_to(_NEWTON_TOL)
         direction, _ = conjugate_gradients(product, -gradient, diagonal, self.cg_iter, inner_products(axis=None), stop)
-        losses = self._losses(words, tags, True, direction).sum(axis=0)
+        losses = self._losses(shards, words, tags, True, direction).sum(axis=0)
         moved = [words + np.float32(length) * direction for length in _LENGTHS]
         values = [loss + _halved(self.penalty, m) for loss, m in zip(losses, moved, strict=True)]
         return moved[int(np.argmin(values))], tags
 
-    def improve_tags(self, words: np.ndarray, tags: np.ndarray) -> tuple[np.ndarray, float]:
+    def improve_tags(self, shards: Shards, words: np.ndarray, tags: np.ndarray) -> tuple[np.ndarray, float]:
         """Each tag is a problem of its own, with a step length of its own."""
-        known = self.shards.sum(partial(steps.tag_slopes, **self.told), words=words, tags=tags)
+        known = shards.sum(partial(steps.tag_slopes, **self.told), words=words, tags=tags)
         penalties = _tag_penalties(words.shape[1], self.penalty)
 
         def product(direction: np.ndarray) -> np.ndarray:
             step = partial(steps.tag_product, **self.told)
-            image = self.shards.sum(step, words=words, tags=tags, direction=direction)["product"]
+            image = shards.sum(step, words=words, tags=tags, direction=direction)["product"]
             return image + penalties * direction
 
         gradient, diagonal = known["gradient"] + penalties * tags, known["diagonal"] + penalties
         stop = residuals_fall_to(_NEWTON_TOL)
         direction, _ = conjugate_gradients(product, -gradient, diagonal, self.cg_iter, inner_products(axis=1), stop)
-        values = self._losses(words, tags, False, direction)
+        values = self._losses(shards, words, tags, False, direction)
         for at, length in enumerate(_LENGTHS):
             moved = tags + np.float32(length) * direction
             values[:, at] += 0.5 * np.sum(penalties * moved * moved, axis=1, dtype=np.float64)
@@ -103,9 +132,11 @@ class NewtonHalves:
         tags = tags + _LENGTHS[best, None].astype(np.float32) * direction
         return tags, float(values[np.arange(best.size), best].sum()) + _halved(self.penalty, words)
 
-    def _losses(self, words: np.ndarray, tags: np.ndarray, of_words: bool, direction: np.ndarray) -> np.ndarray:
+    def _losses(
+        self, shards: Shards, words: np.ndarray, tags: np.ndarray, of_words: bool, direction: np.ndarray
+    ) -> np.ndarray:
         step = partial(steps.losses_along, **self.told, lengths=_LENGTHS, of_words=of_words)
-        return self.shards.sum(step, words=words, tags=tags, direction=direction)["losses"].copy()
+        return shards.sum(step, words=words, tags=tags, direction=direction)["losses"].copy()
 
 
 def _principal_axes(*, words: np.ndarray, tags: np.ndarray) -> Arrays:

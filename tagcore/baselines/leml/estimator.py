@@ -5,14 +5,17 @@ import scipy.sparse as sp
 from scipy.special import expit
 from sklearn.utils import check_random_state
 
-from tagcore.baselines.leml.alternation import GramHalves, Halves, NewtonHalves
-from tagcore.baselines.low_rank.partly_observed import _PartlyObserved
+from tagcore.baselines.leml.alternation import Alternation, GramHalves, Halves, NewtonHalves
+from tagcore.baselines.low_rank.base import _LowRank
+from tagcore.baselines.low_rank.partly_observed import shards_with_cells
 from tagcore.numeric.losses import LOSSES
+from tagcore.shards import Arrays
+from tagcore.training import FitContext, train
 
 _UNSEEN_LOG_ODDS = -10.0
 
 
-class LEML(_PartlyObserved):
+class LEML(_LowRank):
     """Linear scores whose matrix of weights has low rank, W·Hᵀ (Yu, Jain, Kar and Dhillon, 2014).
 
     min over W, H, b of Σ loss(y, x·W·h + b) + ½·alpha·(‖W‖² + ‖H‖²), alternately in W and in (H, b), each half by
@@ -35,6 +38,9 @@ class LEML(_PartlyObserved):
     fit_intercept : learn a constant for each tag.
     random_state : seed of the first W.
     """
+
+    _rounds = ("max_iter",)
+    _uses_observed = True
 
     def __init__(
         self,
@@ -76,32 +82,28 @@ class LEML(_PartlyObserved):
     def _untagged_score(self) -> float:
         return 0.0 if self.loss == "squared" else _UNSEEN_LOG_ODDS
 
-    def _learn(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
-        halves = self._halves(X, Y)
-        words, tags = self._start(X, Y)
-        tags, objective = halves.improve_tags(words, tags)
-        for done in range(1, self.max_iter + 1):
-            before = objective
-            words, tags = halves.improve_words(words, tags)
-            tags, objective = halves.improve_tags(words, tags)
-            last = before - objective <= self.tol * before
-            self._progress(self.max_iter if last else done, self.max_iter, {"objective": objective})
-            if last:
-                break
+    def _learn(self, X: sp.csr_matrix, Y: sp.csr_matrix, context: FitContext) -> None:
+        trained = train(
+            Alternation(self._halves(X, Y, context), self._start(X, Y), self.tol),
+            shards_with_cells(X, Y, context),
+            max_rounds=self.max_iter,
+            progress=context.progress,
+            checkpoints=context.checkpoints,
+        )
+        words, tags = trained.arrays["words"], trained.arrays["tags"]
         self.word_factors_, self.tag_factors_ = words, np.ascontiguousarray(tags[:, :-1])
         self.intercept_ = tags[:, -1].copy()
 
-    def _halves(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> Halves:
-        shards = self._row_shards(X, Y)
+    def _halves(self, X: sp.csr_matrix, Y: sp.csr_matrix, context: FitContext) -> Halves:
         penalty, intercept = float(self.alpha), bool(self.fit_intercept)
-        if self.loss != "squared" or self._observed is not None:
-            return NewtonHalves(shards, self.loss, penalty, intercept, self.cg_iter)
+        if self.loss != "squared" or context.observed is not None:
+            return NewtonHalves(self.loss, penalty, intercept, self.cg_iter)
         squares = np.asarray(X.multiply(X).sum(axis=0), np.float32).ravel()
-        return GramHalves(shards, squares, Y.nnz, penalty, intercept, self.cg_iter)
+        return GramHalves(squares, Y.nnz, penalty, intercept, self.cg_iter)
 
-    def _start(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
+    def _start(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> Arrays:
         """Random words, so that embedded rows have about unit variance, and tags of zero."""
         rank = self._dimensions(X, Y)
         size = np.sqrt(X.multiply(X).sum() / X.shape[0]) or 1.0
         words = check_random_state(self.random_state).standard_normal((X.shape[1], rank)) / size
-        return words.astype(np.float32), np.zeros((Y.shape[1], rank + 1), np.float32)
+        return {"words": words.astype(np.float32), "tags": np.zeros((Y.shape[1], rank + 1), np.float32)}

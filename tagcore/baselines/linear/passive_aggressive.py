@@ -3,14 +3,15 @@
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.special import expit
 
-from tagcore.base import label_matrix
+from tagcore.base import restore_on_failure
 from tagcore.baselines.linear.dense import _DenseLinear
 from tagcore.baselines.linear.kernels.passive_aggressive import learn_rows
+from tagcore.features.rows import Rows, load_all
 from tagcore.numeric.row_orders import pass_orders
 from tagcore.shards import Arrays, freeze, row_shards
+from tagcore.training import FitContext
 
 _SHARD_TAGS = 128  # weights of a few thousand words × this stay in the cache
 _INTERCEPT_DECAY = 0.01  # scikit-learn's for sparse rows: the constant, present in every row, moves less
@@ -51,6 +52,8 @@ class PassiveAggressive(_DenseLinear):
     array([[0]])
     """
 
+    _rounds = ("max_iter",)
+
     def __init__(
         self,
         C: float = 0.03,
@@ -74,16 +77,13 @@ class PassiveAggressive(_DenseLinear):
     def partial_fit(self, X: Any, y: Any) -> Self:
         """Goes on from what is known, through these documents once, in their order; the first call fixes the tags."""
         problem = self._problem()
-        fresh = not hasattr(self, "coef_")
-        X = self._scaled(self._rows(X, reset=fresh))
-        Y = label_matrix(y, X.shape[0])
-        if fresh:
-            self.n_labels_ = Y.shape[1]
-            self._require_room(X.shape[1], Y.shape[1])
-            self.coef_ = np.zeros((X.shape[1], Y.shape[1]), np.float32)
-            self.intercept_ = np.zeros(Y.shape[1], np.float32)
-        elif Y.shape[1] != self.n_labels_:
-            raise ValueError(f"y has {Y.shape[1]} tags, the model {self.n_labels_}")
+        with restore_on_failure(self):
+            X, Y = self._checked_batch(X, y)
+            X = self._scaled(X)
+            if not hasattr(self, "coef_"):
+                self._require_room(X.shape[1], Y.shape[1])
+                self.coef_ = np.zeros((X.shape[1], Y.shape[1]), np.float32)
+                self.intercept_ = np.zeros(Y.shape[1], np.float32)
         self.coef_, self.intercept_ = (np.require(a, requirements="W") for a in (self.coef_, self.intercept_))
         order = np.arange(X.shape[0])
         learn_rows(X.data, X.indices, X.indptr, order, Y.indices, Y.indptr, 0, *problem, self.coef_, self.intercept_)
@@ -103,21 +103,22 @@ class PassiveAggressive(_DenseLinear):
             raise ValueError(f"max_iter must be at least 1, got {self.max_iter!r}")
         return float(self.C), self.loss == "squared_hinge", _INTERCEPT_DECAY * bool(self.fit_intercept)
 
-    def _fit(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
+    def _fit(self, rows: Rows, context: FitContext) -> None:
         problem = self._problem()
-        self._require_room(X.shape[1], Y.shape[1])
+        self._require_room(rows.n_features, rows.n_labels)
+        X, Y = load_all(rows)
         X = self._scaled(X)
-        rows = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "width": np.array(X.shape[1])}
+        arrays = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "width": np.array(X.shape[1])}
         orders = pass_orders(X.shape[0], self.max_iter, self.shuffle, self.random_state)  # the same for all tags
-        rows |= {"tag_ids": Y.indices, "tag_starts": Y.indptr, "orders": orders}
-        shared = self._executor.share(rows)
+        arrays |= {"tag_ids": Y.indices, "tag_starts": Y.indptr, "orders": orders}
+        shared = context.executor.share(arrays)
         cuts = row_shards(Y.shape[1], -(-Y.shape[1] // _SHARD_TAGS))
-        calls = [self._executor.call(learn_tags, problem, cut.start, cut.stop, shared) for cut in cuts]
+        calls = [context.executor.call(learn_tags, problem, cut.start, cut.stop, shared) for cut in cuts]
         coef, intercept = np.empty((X.shape[1], Y.shape[1]), np.float32), np.empty(Y.shape[1], np.float32)
         for done, cut in enumerate(cuts, start=1):
-            (learnt,) = self._executor.get([calls.pop(0)])
+            (learnt,) = context.executor.get([calls.pop(0)])
             coef[:, cut], intercept[cut] = learnt["weights"], learnt["intercept"]
-            self._progress(done, len(cuts), {})
+            context.progress(done, len(cuts), {})
         self.coef_, self.intercept_ = coef, intercept
 
 

@@ -13,8 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 from tagcore.baselines.linear.dense import _DenseLinear
 from tagcore.baselines.linear.newton import NewtonSettings, solve
 from tagcore.baselines.linear.tag_blocks import rows_with_constant
+from tagcore.features.rows import Rows, load_all
 from tagcore.kernels.sparse import lower_gram
 from tagcore.shards import Arrays, Shard, Shards, row_shards
+from tagcore.training import FitContext
 
 Step = Callable[..., Arrays]
 
@@ -45,6 +47,8 @@ class Ridge(_DenseLinear):
     max_weights : refuse to make a larger matrix of weights.
     """
 
+    _rounds = ("max_iter",)
+
     def __init__(
         self,
         alpha: float = 1.5,
@@ -67,20 +71,21 @@ class Ridge(_DenseLinear):
         """The scores, cut to [0, 1]."""
         return np.clip(scores, 0.0, 1.0)
 
-    def _fit(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
+    def _fit(self, rows: Rows, context: FitContext) -> None:
         if not 0 < self.alpha < np.inf:
             raise ValueError(f"alpha must be positive, got {self.alpha!r}")
         if self.solver not in ("auto", "cholesky", "cg"):
             raise ValueError(f'solver must be "auto", "cholesky" or "cg", got {self.solver!r}')
-        self._require_room(X.shape[1], Y.shape[1])
+        self._require_room(rows.n_features, rows.n_labels)
+        X, Y = load_all(rows)
         X = self._scaled(X)
         exact = self.solver == "cholesky" or (self.solver == "auto" and X.shape[1] <= _CHOLESKY_WORDS)
         step, shared = self._factored(X) if exact else self._iterated(X)
-        self._progress(1, 2, {})
+        context.progress(1, 2, {})
         tags = sp.csr_matrix(Y.T)
         cuts = row_shards(Y.shape[1], -(-Y.shape[1] // _SHARD_TAGS))
         parts = [{"indices": tags[cut].indices, "indptr": tags[cut].indptr} for cut in cuts]
-        solved = Shards(parts, dict, self._executor, [cut.start for cut in cuts]).collect(step, **shared)
+        solved = Shards(parts, dict, context.executor, [cut.start for cut in cuts]).collect(step, **shared)
         self.coef_ = np.concatenate([part["weights"] for part in solved], axis=1)
         self.intercept_ = np.concatenate([part["intercepts"] for part in solved])
         unsolved = sum(int(np.count_nonzero(part["gaps"] > self.tol)) for part in solved)
@@ -88,9 +93,9 @@ class Ridge(_DenseLinear):
             warnings.warn(
                 f"{unsolved} of {Y.shape[1]} tags did not converge within max_iter={self.max_iter} restarts",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
-        self._progress(2, 2, {})
+        context.progress(2, 2, {})
 
     def _factored(self, X: sp.csr_matrix) -> tuple[Step, Arrays]:
         n, words = X.shape

@@ -10,10 +10,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from tagcore.base import TagModel, require_csr, require_vector
 from tagcore.baselines.linear.tag_blocks import BlockSettings, Solver, solve_tags
+from tagcore.features.rows import Rows, load_all
 from tagcore.kernels.sparse import add_sparse_product
 from tagcore.numeric.normalise import normalise_rows
 from tagcore.scoring.explanation import Explanation
 from tagcore.shards import Arrays, freeze, row_shards
+from tagcore.training import FitContext
 
 _MAX_SHARDS = 64
 _CERTAIN = 10.0  # the score of a tag that every training document has; minus it, of one that none has
@@ -28,6 +30,7 @@ class _SparseLinear(TagModel):
     _shard_tags: ClassVar[int]
     _arrays = ("coef_data_", "coef_indices_", "coef_indptr_", "intercept_")
     _facts = ("n_iter_",)
+    _rounds = ("max_iter",)
 
     normalise: bool
     tol: float
@@ -54,21 +57,22 @@ class _SparseLinear(TagModel):
     def _prepare(self, X: sp.csr_matrix) -> tuple[BlockSettings, Arrays]:
         raise NotImplementedError  # abstract
 
-    def _fit(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
-        settings, rows = self._prepare(self._scaled(X))
+    def _fit(self, rows: Rows, context: FitContext) -> None:
+        X, Y = load_all(rows)
+        settings, shared_rows = self._prepare(self._scaled(X))
         carriers = np.bincount(Y.indices, minlength=Y.shape[1])
         learnable = np.flatnonzero((carriers > 0) & (carriers < Y.shape[0]))
         # tags of like frequency take like many passes, so the blocks end together; the longest go first
         learnable = learnable[np.argsort(-carriers[learnable], kind="stable")]
         self.intercept_ = np.where(carriers > 0, _CERTAIN, -_CERTAIN).astype(np.float32)
-        solved = self._solve(settings, rows, sp.csr_matrix(Y.T)[learnable], learnable)
+        solved = self._solve(settings, shared_rows, sp.csr_matrix(Y.T)[learnable], learnable, context)
         self.n_iter_ = int(solved["passes"].max(initial=1))
         unsolved = int(np.count_nonzero(solved["gaps"] > self.tol))
         if unsolved:
             warnings.warn(
                 f"{unsolved} of {learnable.size} tags did not converge within max_iter={self.max_iter} passes",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         self.intercept_[learnable] = solved["intercepts"]
         columns = np.repeat(learnable, solved["counts"])
@@ -78,18 +82,25 @@ class _SparseLinear(TagModel):
         self.coef_indices_ = coef.indices.astype(np.int32)
         self.coef_indptr_ = coef.indptr.astype(np.int64)
 
-    def _solve(self, settings: BlockSettings, rows: Arrays, carriers: sp.csr_matrix, tags: np.ndarray) -> Arrays:
+    def _solve(
+        self,
+        settings: BlockSettings,
+        rows: Arrays,
+        carriers: sp.csr_matrix,
+        tags: np.ndarray,
+        context: FitContext,
+    ) -> Arrays:
         """The machines of all tags, spread over shards of tags; no result depends on how they are cut."""
-        shared = self._executor.share(rows)
+        shared = context.executor.share(rows)
         cuts = row_shards(tags.size, min(_MAX_SHARDS, -(-tags.size // self._shard_tags) or 1))
         calls, solved = [], []
         for cut in cuts:
             part = freeze({"number": tags[cut], "indices": carriers[cut].indices, "indptr": carriers[cut].indptr})
             solver = type(self)._solver
-            calls.append(self._executor.call(solve_tags, solver, settings, part, shared))
+            calls.append(context.executor.call(solve_tags, solver, settings, part, shared))
         for done, call in enumerate(calls, start=1):
-            solved += self._executor.get([call])
-            self._progress(done, len(calls), {})
+            solved += context.executor.get([call])
+            context.progress(done, len(calls), {})
         return {key: np.concatenate([part[key] for part in solved]) for key in solved[0]}
 
     def _scaled(self, X: sp.csr_matrix) -> sp.csr_matrix:

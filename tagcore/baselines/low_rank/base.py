@@ -8,14 +8,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagcore.base import TagModel, require_vector
+from tagcore.features.rows import XY, Rows, load_all
 from tagcore.kernels.sparse import multiply_dense
 from tagcore.numeric.normalise import normalise_rows
 from tagcore.shards import Arrays, Executor, Shard, Shards
+from tagcore.training import FitContext
 
 
 class _LowRank(TagModel):
     """score = (X · word_factors_) · tag_factors_ᵀ + intercept_. A subclass has the parameters `rank` and `normalise`
-    and writes `_learn(X, Y)`, which sets the three arrays, all float32; Y holds ones and at least one of them.
+    and writes `_learn(X, Y, context)`, which sets the three arrays, all float32; Y holds ones and at least one of them.
+    All rows are taken into memory: the scale of the start and what solvers are preconditioned by are sums over them.
     """
 
     _arrays: ClassVar[tuple[str, ...]] = ("word_factors_", "tag_factors_", "intercept_")
@@ -27,7 +30,7 @@ class _LowRank(TagModel):
     tag_factors_: np.ndarray  # (tags, rank)
     intercept_: np.ndarray
 
-    def _learn(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
+    def _learn(self, X: sp.csr_matrix, Y: sp.csr_matrix, context: FitContext) -> None:
         raise NotImplementedError  # abstract
 
     def _check_params(self) -> None:
@@ -37,22 +40,23 @@ class _LowRank(TagModel):
         """Every score, where no training document has a tag."""
         return 0.0
 
-    def _fit(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
-        X, Y = self._prepared(X, Y)
+    def _fit(self, rows: Rows, context: FitContext) -> None:
+        X, Y = self._prepared(rows)
         if Y.nnz:
-            self._learn(X, Y)
+            self._learn(X, Y, context)
             return
         self.word_factors_ = np.zeros((X.shape[1], 1), np.float32)
         self.tag_factors_ = np.zeros((Y.shape[1], 1), np.float32)
         self.intercept_ = np.full(Y.shape[1], self._untagged_score(), np.float32)
 
-    def _prepared(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-        """Scaled rows, and ones for the tags, in float32; parameters are checked first."""
+    def _prepared(self, rows: Rows) -> XY:
+        """All rows, scaled, and ones for their tags, in float32; parameters are checked first."""
         share = isinstance(self.rank, Real) and not isinstance(self.rank, Integral) and 0 < self.rank <= 1
         whole = isinstance(self.rank, Integral) and not isinstance(self.rank, bool) and self.rank >= 1
         if not (share or whole):
             raise ValueError(f"rank must be a whole number from 1 or a share of the tags up to 1.0, got {self.rank!r}")
         self._check_params()
+        X, Y = load_all(rows)
         ones = np.ones(Y.nnz, np.float32)
         return self._scaled(X).astype(np.float32), sp.csr_matrix((ones, Y.indices, Y.indptr), shape=Y.shape)
 

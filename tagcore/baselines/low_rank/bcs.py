@@ -1,5 +1,6 @@
 """Multi-label learning by Bayesian compressed sensing (BCS)."""
 
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -8,16 +9,19 @@ from sklearn.utils import check_random_state
 
 from tagcore.base import require_vector
 from tagcore.baselines.leml.steps import gram_product
+from tagcore.baselines.low_rank.base import _LowRank
 from tagcore.baselines.low_rank.kernels.bcs import infer_tags
-from tagcore.baselines.low_rank.partly_observed import _PartlyObserved, embed, to_words, truth_of
+from tagcore.baselines.low_rank.partly_observed import embed, shards_with_cells, to_words, truth_of
+from tagcore.features.rows import Rows
 from tagcore.numeric.conjugate_gradients import conjugate_gradients, inner_products, residuals_fall_to
 from tagcore.shards import Arrays, Shard, Shards
+from tagcore.training import FitContext, Measures, train
 
 _CG_STEPS, _CG_TOL = 100, 1e-4
 _BLOCK_ROWS = 256
 
 
-class BCS(_PartlyObserved):
+class BCS(_LowRank):
     """Regression onto random projections of the tags, decoded by sparse Bayesian inference (Kapoor, Viswanathan and
     Jain, 2012).
 
@@ -42,6 +46,8 @@ class BCS(_PartlyObserved):
     """
 
     _arrays = ("word_factors_", "tag_factors_", "centre_")
+    _rounds = ("max_iter",)
+    _uses_observed = True
 
     centre_: np.ndarray  # c; tag_factors_ is Φᵀ
 
@@ -79,19 +85,20 @@ class BCS(_PartlyObserved):
         self._check_factors()
         require_vector(self.centre_, self.word_factors_.shape[1], "centre_")
 
-    def _fit(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
-        X, Y = self._prepared(X, Y)
+    def _fit(self, rows: Rows, context: FitContext) -> None:
+        X, Y = self._prepared(rows)
         rank = self._dimensions(X, Y)
         normal = check_random_state(self.random_state).standard_normal((Y.shape[1], rank))
         tags = (normal / np.sqrt(rank)).astype(np.float32)
-        shards = self._row_shards(X, Y)
-        ridge = _Ridge(shards, X, float(self.alpha))
-        words, centre = ridge.solve(shards.sum(compress, tags=tags))
-        infer = partial(infer_and_compress, noise=float(self.noise), rounds=self.rounds)
-        for done in range(self.max_iter if self._observed is not None else 0):
-            words, centre = ridge.solve(shards.sum(infer, words=words, tags=tags, centre=centre))
-            self._progress(done + 1, self.max_iter, {})
-        self.word_factors_, self.tag_factors_, self.centre_ = words, tags, centre
+        learner = CompressedRegression(_Ridge(X, float(self.alpha)), tags, float(self.noise), self.rounds)
+        trained = train(
+            learner,
+            shards_with_cells(X, Y, context),
+            max_rounds=0 if context.observed is None else self.max_iter,
+            progress=context.progress,
+            checkpoints=context.checkpoints,
+        )
+        self.word_factors_, self.tag_factors_, self.centre_ = trained.arrays["words"], tags, trained.arrays["centre"]
 
     def _scores(self, X: sp.csr_matrix) -> np.ndarray:
         nothing = np.zeros(0, np.int32), np.zeros(X.shape[0] + 1, np.int32), np.zeros(0, np.float32)
@@ -105,23 +112,45 @@ class BCS(_PartlyObserved):
 class _Ridge:
     """(XᵀX - n·m·mᵀ + alpha)·W = XᵀZ - n·m·z̄ᵀ for targets Z, m and z̄ the means, by conjugate gradients."""
 
-    def __init__(self, shards: Shards, X: sp.csr_matrix, alpha: float) -> None:
-        self.shards, self.n, self.alpha = shards, X.shape[0], np.float32(alpha)
+    def __init__(self, X: sp.csr_matrix, alpha: float) -> None:
+        self.n, self.alpha = X.shape[0], np.float32(alpha)
         self.means = np.asarray(X.mean(axis=0), np.float32).ravel()
         squares = np.asarray(X.multiply(X).sum(axis=0), np.float32).ravel()
         self.diagonal = (np.maximum(squares - self.n * self.means**2, 0) + self.alpha)[:, None]
 
-    def solve(self, known: Arrays) -> tuple[np.ndarray, np.ndarray]:
-        """(W, z̄ - Wᵀm)."""
-        centre = known["sum"] / np.float32(self.n)
-        right = known["cross"] - self.n * np.outer(self.means, centre)
-        stop = residuals_fall_to(_CG_TOL)
-        words, _ = conjugate_gradients(self._product, right, self.diagonal, _CG_STEPS, inner_products(axis=0), stop)
-        return words, centre - self.means @ words
+    def solve(self, shards: Shards, targets: Arrays) -> Arrays:
+        """W and the centre z̄ - Wᵀm, from the sums over all rows of their targets."""
 
-    def _product(self, direction: np.ndarray) -> np.ndarray:
-        image = self.shards.sum(gram_product, direction=direction)["product"]
-        return image - self.n * np.outer(self.means, self.means @ direction) + self.alpha * direction
+        def product(direction: np.ndarray) -> np.ndarray:
+            image = shards.sum(gram_product, direction=direction)["product"]
+            return image - self.n * np.outer(self.means, self.means @ direction) + self.alpha * direction
+
+        centre = targets["sum"] / np.float32(self.n)
+        right = targets["cross"] - self.n * np.outer(self.means, centre)
+        stop = residuals_fall_to(_CG_TOL)
+        words, _ = conjugate_gradients(product, right, self.diagonal, _CG_STEPS, inner_products(axis=0), stop)
+        return {"words": words, "centre": centre - self.means @ words}
+
+
+@dataclass(frozen=True)
+class CompressedRegression:
+    """The learner: a regression onto the projected tags; each round infers the cells that were not observed from it,
+    and fits it again."""
+
+    ridge: _Ridge
+    tags: np.ndarray  # Φᵀ
+    noise: float
+    inference_rounds: int
+
+    def init(self, shards: Shards) -> Arrays:
+        return self.ridge.solve(shards, shards.sum(compress, tags=self.tags))
+
+    def round(self, shards: Shards, arrays: Arrays, number: int) -> tuple[Arrays, Measures]:
+        infer = partial(infer_and_compress, noise=self.noise, rounds=self.inference_rounds)
+        return self.ridge.solve(shards, shards.sum(infer, tags=self.tags, **arrays)), {}
+
+    def done(self, history: list[Measures]) -> bool:
+        return False
 
 
 def compress(shard: Shard[Arrays], state: Arrays, *, tags: np.ndarray) -> Arrays:

@@ -10,6 +10,7 @@ from scipy.linalg import cholesky, eigh, solve_triangular
 from tagcore.baselines.low_rank.base import _LowRank, on_one_thread
 from tagcore.kernels.sparse import lower_gram
 from tagcore.shards import Arrays, row_shards
+from tagcore.training import FitContext
 
 _BLOCK_TAGS = 256
 
@@ -52,7 +53,7 @@ class CPLST(_LowRank):
         if not 0 < self.alpha < np.inf:
             raise ValueError(f"alpha must be positive, got {self.alpha!r}")
 
-    def _learn(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
+    def _learn(self, X: sp.csr_matrix, Y: sp.csr_matrix, context: FitContext) -> None:
         if X.shape[1] > self.max_words:
             raise ValueError(
                 f"{X.shape[1]} words need a factor of {8 * X.shape[1] ** 2 / 2**30:.1f} GiB, more than "
@@ -62,9 +63,9 @@ class CPLST(_LowRank):
         rows = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "width": np.array(X.shape[1])}
         tags = sp.csr_matrix(Y.T)
         rows |= {"carriers": tags.indices, "starts": tags.indptr}
-        found = on_one_thread(self._executor, step, **rows)
-        self.word_factors_, self.tag_factors_ = found["words"], found["tags"]
-        self.intercept_ = found["intercept"]
+        learnt = on_one_thread(context.executor, step, **rows)
+        self.word_factors_, self.tag_factors_ = learnt["words"], learnt["tags"]
+        self.intercept_ = learnt["intercept"]
 
 
 def _transform(

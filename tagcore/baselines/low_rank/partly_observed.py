@@ -1,56 +1,21 @@
-"""Learning from tags of which only some cells were observed."""
-
-from typing import Any, Self
+"""Rows in shards, with tags of which all cells or only some were observed."""
 
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.base import Progress, label_matrix
-from tagcore.baselines.low_rank.base import _LowRank
 from tagcore.kernels.sparse import add_transposed_product, multiply_dense
-from tagcore.shards import Arrays, Executor, Shards, row_shards
+from tagcore.shards import Arrays, Shards, row_shards
+from tagcore.training import FitContext
 
 _SHARD_ROWS, _MOST_SHARDS = 1024, 8
 
 
-class _PartlyObserved(_LowRank):
-    """A model of low rank whose `fit` can be told which cells of y were observed."""
-
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        observed: Any = None,
-        executor: Executor | None = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Learns from CSR rows X and tags y; `observed` (n × L, CSR or dense, above 0 where a cell was seen) hides
-        all other cells of y, whatever they hold.
-        """
-        self._observed = observed
-        try:
-            return super().fit(X, y, executor=executor, progress=progress)
-        finally:
-            del self._observed
-
-    def _row_shards(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> Shards:
-        """The rows with their tags, and with their observed cells where not all were."""
-        n = X.shape[0]
-        observed = None if self._observed is None else self._seen(Y)
-        cuts = row_shards(n, min(_MOST_SHARDS, -(-n // _SHARD_ROWS)))
-        parts = [_part(X[cut], Y[cut], None if observed is None else observed[cut]) for cut in cuts]
-        return Shards(parts, dict, self._executor, [cut.start for cut in cuts])
-
-    def _seen(self, Y: sp.csr_matrix) -> sp.csr_matrix:
-        """The observed cells as ones."""
-        seen = label_matrix(self._observed, Y.shape[0])
-        if seen.shape != Y.shape:
-            raise ValueError(f"observed has shape {seen.shape}, expected that of y, {Y.shape}")
-        if seen.nnz == 0:
-            raise ValueError("observed hides every cell of y: there is nothing to learn from")
-        seen.data[:] = 1.0
-        return seen
+def shards_with_cells(X: sp.csr_matrix, Y: sp.csr_matrix, context: FitContext) -> Shards:
+    """The rows with their tags, and with their observed cells where not all were."""
+    cuts = row_shards(X.shape[0], min(_MOST_SHARDS, -(-X.shape[0] // _SHARD_ROWS)))
+    cells = context.observed
+    parts = [_part(X[cut], Y[cut], None if cells is None else cells[cut]) for cut in cuts]
+    return Shards(parts, dict, context.executor, [cut.start for cut in cuts])
 
 
 def _part(X: sp.csr_matrix, Y: sp.csr_matrix, observed: sp.csr_matrix | None) -> Arrays:

@@ -1,5 +1,7 @@
 """WSABIE: words and tags in one space, learnt by sampled ranking."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
@@ -7,8 +9,11 @@ from sklearn.utils import check_random_state
 from tagcore.base import require_vector
 from tagcore.baselines.low_rank.base import _LowRank
 from tagcore.baselines.low_rank.kernels.wsabie import learn_documents
+from tagcore.features.rows import InMemory, Rows, load_all
 from tagcore.kernels.random.streams import branch
 from tagcore.scoring.calibration import PlattCalibrator
+from tagcore.shards import Arrays, Shard, Shards
+from tagcore.training import FitContext, Measures, train
 
 _CALIBRATED_CELLS = 1_000_000
 
@@ -19,8 +24,8 @@ class WSABIE(_LowRank):
     A step takes a tag of a document and draws other tags until one scores within `margin` of it; the more draws that
     took, the better the tag is ranked already and the smaller the step (the WARP loss, Σ 1/j up to the estimated
     rank). Each word and each tag stays in a ball of radius `max_norm`. The step size falls in a straight line to zero
-    over the passes. One step depends on the one before, so learning runs on one thread. `predict_proba` is a
-    logistic curve of the score, fitted to training documents.
+    over the passes. One step depends on the one before, so a pass is one step of one shard that holds all rows.
+    `predict_proba` is a logistic curve of the score, fitted to training documents.
 
     The defaults had the best AUC per document on a fifth of the training documents of bibtex, rank 0.4 (learning_rate
     0.005 to 0.1, max_norm 1 to 3, 10 or 30 passes); more documents need fewer passes.
@@ -38,6 +43,7 @@ class WSABIE(_LowRank):
     """
 
     _arrays = (*_LowRank._arrays, "curve_")
+    _rounds = ("max_iter",)
 
     curve_: np.ndarray  # of a PlattCalibrator
 
@@ -77,26 +83,77 @@ class WSABIE(_LowRank):
         require_vector(self.curve_, 4, "curve_")
         PlattCalibrator.from_arrays({"curve": self.curve_})
 
-    def _fit(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
-        super()._fit(X, Y)
+    def _fit(self, rows: Rows, context: FitContext) -> None:
+        X, Y = load_all(rows)
+        super()._fit(InMemory(X, Y), context)
         count = min(X.shape[0], -(-_CALIBRATED_CELLS // Y.shape[1]))
-        rows = np.linspace(0, X.shape[0] - 1, count).astype(int)
-        hits = (Y[rows].toarray() > 0).astype(float)
-        self.curve_ = PlattCalibrator().fit(self._scores(X[rows]), hits).curve_
+        some = np.linspace(0, X.shape[0] - 1, count).astype(int)
+        hits = (Y[some].toarray() > 0).astype(float)
+        self.curve_ = PlattCalibrator().fit(self._scores(X[some]), hits).curve_
 
-    def _learn(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
-        constant = np.full((X.shape[0], 1), float(self.fit_intercept), np.float32)
-        rows = sp.hstack([X, sp.csr_matrix(constant)], format="csr")
+    def _learn(self, X: sp.csr_matrix, Y: sp.csr_matrix, context: FitContext) -> None:
         rank, random = self._dimensions(X, Y), check_random_state(self.random_state)
-        seed = np.uint64(random.randint(2**31 - 1))
-        words = np.zeros((rows.shape[1], rank), np.float32)  # words that training does not know say nothing
+        seed = random.randint(2**31 - 1)
+        words = np.zeros((X.shape[1] + 1, rank), np.float32)  # words that training does not know say nothing
         tags = (random.standard_normal((Y.shape[1], rank)) / np.sqrt(rank)).astype(np.float32)
-        weights = np.append(0.0, np.cumsum(1.0 / np.arange(1, Y.shape[1] + 1))).astype(np.float32)
-        csr = rows.data, rows.indices, rows.indptr
-        for done in range(self.max_iter):
-            order, rate = random.permutation(X.shape[0]), self.learning_rate * (1 - done / self.max_iter)
-            asked = weights, np.uint64(branch(seed, done)), rate, self.margin, self.max_norm
-            learn_documents(*csr, order, Y.indices, Y.indptr, *asked, words, tags)
-            self._progress(done + 1, self.max_iter, {})
+        orders = [random.permutation(X.shape[0]) for _ in range(self.max_iter)]
+        learner = Passes({"words": words, "tags": tags}, orders, seed, self.learning_rate, self.margin, self.max_norm)
+        shards = Shards([self._documents(X, Y)], dict, context.executor)
+        trained = train(
+            learner, shards, max_rounds=self.max_iter, progress=context.progress, checkpoints=context.checkpoints
+        )
+        words, tags = trained.arrays["words"], trained.arrays["tags"]
         self.word_factors_, self.tag_factors_ = words[:-1].copy(), tags
         self.intercept_ = tags @ words[-1]
+
+    def _documents(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> Arrays:
+        """All rows, each with the constant as a last word, their tags, and the losses of ranks 0 to L."""
+        constant = np.full((X.shape[0], 1), float(self.fit_intercept), np.float32)
+        rows = sp.hstack([X, sp.csr_matrix(constant)], format="csr")
+        rank_losses = np.append(0.0, np.cumsum(1.0 / np.arange(1, Y.shape[1] + 1))).astype(np.float32)
+        documents = {"data": rows.data, "indices": rows.indices, "indptr": rows.indptr}
+        return documents | {"tag_ids": Y.indices, "tag_starts": Y.indptr, "rank_losses": rank_losses}
+
+
+@dataclass(frozen=True)
+class Passes:
+    """The learner: a round is a pass over the documents, in an order and with draws of its own."""
+
+    start: Arrays  # words and tags
+    orders: list[np.ndarray]  # of the documents, one for each pass
+    seed: int
+    learning_rate: float
+    margin: float
+    max_norm: float
+
+    def init(self, shards: Shards) -> Arrays:
+        return self.start
+
+    def round(self, shards: Shards, arrays: Arrays, number: int) -> tuple[Arrays, Measures]:
+        rate = self.learning_rate * (1 - number / len(self.orders))
+        draws = np.uint64(branch(np.uint64(self.seed), number))
+        settings = {"seed": draws, "rate": rate, "margin": self.margin, "max_norm": self.max_norm}
+        (moved,) = shards.collect(pass_over, order=self.orders[number], **settings, **arrays)
+        return moved, {}
+
+    def done(self, history: list[Measures]) -> bool:
+        return False
+
+
+def pass_over(
+    shard: Shard[Arrays],
+    state: Arrays,
+    *,
+    order: np.ndarray,
+    seed: np.uint64,
+    rate: float,
+    margin: float,
+    max_norm: float,
+    words: np.ndarray,
+    tags: np.ndarray,
+) -> Arrays:
+    """Step: words and tags as one pass over the documents leaves them."""
+    part, moved = shard.data, {"words": words.copy(), "tags": tags.copy()}
+    csr, own = (part["data"], part["indices"], part["indptr"]), (part["tag_ids"], part["tag_starts"])
+    learn_documents(*csr, order, *own, part["rank_losses"], seed, rate, margin, max_norm, *moved.values())
+    return moved

@@ -6,13 +6,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from tagcore.base import Progress, TagModel, label_matrix, no_progress, require_vector, restore_on_failure
-from tagcore.features.rows import InMemory, Rows
+from tagcore.base import TagModel, require_vector, restore_on_failure
+from tagcore.features.rows import Rows
 from tagcore.models.bmlpl.fit import FittedState, learn, learn_batch, scaled
-from tagcore.models.bmlpl.initial import check_parameters, mask_matrix
+from tagcore.models.bmlpl.initial import check_parameters
 from tagcore.models.bmlpl.scores import Draws, scores, screened_top_k
 from tagcore.shards import Executor, InProcess
-from tagcore.training import Checkpoints
+from tagcore.training import FitContext
 
 _SCREEN_CELLS = 4_000_000
 
@@ -87,6 +87,8 @@ class BMLPL(TagModel):
 
     _arrays = ("topic_draws_", "weight_draws_", "shape_draws_", "tau_", "label_counts_", "curvature_")
     _facts = ("history_", "n_iter_", "rows_seen_", "updates_")
+    _rounds = ("max_iter", "burn_in", "n_draws")
+    _uses_observed = True
 
     topic_draws_: np.ndarray  # (draws, topics, tags)
     weight_draws_: np.ndarray  # (draws, words, topics)
@@ -181,46 +183,6 @@ class BMLPL(TagModel):
     def shapes_(self) -> np.ndarray:
         return self.shape_draws_.mean(axis=0)
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        observed: Any = None,
-        executor: Executor | None = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Learns from rows X and tags y, of which only the non-zero cells of `observed` (n × L) were looked at."""
-        with restore_on_failure(self):
-            self._observed = observed
-            self._known = self._fitted() if self.warm_start and hasattr(self, "tau_") else None
-            if self._known and self.tau_.size != self.n_features_in_ + bool(self.fit_intercept):
-                raise ValueError("warm_start: fit_intercept is not what it was when the model was fitted")
-            try:
-                super().fit(X, y, executor=executor, progress=progress)
-            finally:
-                del self._observed, self._known
-        return self
-
-    def fit_rows(
-        self,
-        rows: Rows,
-        *,
-        executor: Executor | None = None,
-        progress: Progress | None = None,
-        checkpoints: Checkpoints | None = None,
-    ) -> Self:
-        """As `fit`, bit for bit: every shard's rows are read where it runs. Early stopping takes all into memory."""
-        check_parameters(self)
-        if self.missing == "mask":
-            raise ValueError('missing="mask" needs the argument observed of fit')
-        known = self._fitted() if self.warm_start and hasattr(self, "tau_") else None
-        with restore_on_failure(self):
-            self.n_features_in_, self.n_labels_ = rows.n_features, rows.n_labels
-            how = known, self._seed(), executor or InProcess(), progress or no_progress, checkpoints
-            self._keep(learn(self, rows, None, *how))
-        return self
-
     def partial_fit(self, X: Any, y: Any, *, executor: Executor | None = None) -> Self:
         """One step of online EM with these rows as its minibatch; the first call fixes words, tags and topics.
 
@@ -229,12 +191,7 @@ class BMLPL(TagModel):
         check_parameters(self)
         known = self._fitted() if hasattr(self, "tau_") else None
         with restore_on_failure(self):
-            X = self._rows(X, reset=known is None)
-            Y = label_matrix(y, X.shape[0])
-            if known is None:
-                self.n_labels_ = Y.shape[1]
-            elif Y.shape[1] != self.n_labels_:
-                raise ValueError(f"y has {Y.shape[1]} tags, the model {self.n_labels_}")
+            X, Y = self._checked_batch(X, y)
             self._keep(learn_batch(self, X, Y, known, self._seed(), executor or InProcess()))
         return self
 
@@ -242,18 +199,12 @@ class BMLPL(TagModel):
         """1 - exp(-score)."""
         return -np.expm1(-scores)
 
-    def _fit(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
+    def _fit(self, rows: Rows, context: FitContext) -> None:
         check_parameters(self)
-        mask = None
-        if self._observed is not None:
-            mask = mask_matrix(self._observed, Y.shape, self.dtype)
-            Y = sp.csr_matrix(Y.multiply(mask))
-        elif self.missing == "mask":
-            raise ValueError('missing="mask" needs the argument observed of fit')
-        if self.missing == "zeros":
-            mask = None
-        how = self._known, self._seed(), self._executor, self._progress
-        self._keep(learn(self, InMemory(X, Y), mask, *how))
+        known = self._fitted() if self.warm_start and hasattr(self, "tau_") else None
+        if known and self.tau_.size != self.n_features_in_ + bool(self.fit_intercept):
+            raise ValueError("warm_start: fit_intercept is not what it was when the model was fitted")
+        self._keep(learn(self, rows, known, self._seed(), context))
 
     def _scores(self, X: sp.csr_matrix) -> np.ndarray:
         return scores(self._scaled(X), self._draws(), self.observed_rate)
@@ -265,8 +216,10 @@ class BMLPL(TagModel):
         step = max(1, _SCREEN_CELLS // self.n_labels_)
         for first in range(0, X.shape[0], step):
             rows = slice(first, min(first + step, X.shape[0]))
-            found = screened_top_k(self._scaled(X[rows]), self._draws(), self.observed_rate, k, max(self.screen, k))
-            tags[rows], best[rows], sure = found
+            candidates = max(self.screen, k)
+            tags[rows], best[rows], sure = screened_top_k(
+                self._scaled(X[rows]), self._draws(), self.observed_rate, k, candidates
+            )
             unsure = first + np.flatnonzero(~sure)
             if unsure.size:
                 tags[unsure], best[unsure] = super()._top_k(X[unsure], k)
@@ -285,11 +238,11 @@ class BMLPL(TagModel):
         counts = self.rows_seen_, self.updates_, tuple(self.history_)
         return FittedState(self._draws(), self.tau_, self.label_counts_, self.curvature_, *counts)
 
-    def _keep(self, found: FittedState) -> None:
-        self.topic_draws_, self.weight_draws_, self.shape_draws_ = found.draws
-        self.tau_, self.label_counts_, self.curvature_ = found.tau, found.counts, found.curvature
-        self.rows_seen_, self.updates_, self.history_ = found.rows, found.updates, list(found.history)
-        self.n_iter_ = len(found.history)
+    def _keep(self, learnt: FittedState) -> None:
+        self.topic_draws_, self.weight_draws_, self.shape_draws_ = learnt.draws
+        self.tau_, self.label_counts_, self.curvature_ = learnt.tau, learnt.counts, learnt.curvature
+        self.rows_seen_, self.updates_, self.history_ = learnt.rows, learnt.updates, list(learnt.history)
+        self.n_iter_ = len(learnt.history)
 
     def _check_state(self) -> None:
         words, (n_draws, n_topics) = self.n_features_in_ + bool(self.fit_intercept), self.shape_draws_.shape

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.base import Progress
-from tagcore.features.rows import InMemory, Rows
+from tagcore.features.rows import InMemory, Rows, load_all
 from tagcore.metrics.auc import roc_auc
 from tagcore.models.bmlpl import initial as begin
 from tagcore.models.bmlpl.em import EM, EMSettings, expect
@@ -18,7 +17,7 @@ from tagcore.models.bmlpl.scores import Draws, scores
 from tagcore.models.bmlpl.solve import MOST_EXACT_WORDS
 from tagcore.numeric.normalise import normalise_rows
 from tagcore.shards import Arrays, Executor, Shards
-from tagcore.training import Checkpoints, EarlyStop, Measures, train
+from tagcore.training import EarlyStop, FitContext, Measures, train
 
 
 @dataclass(frozen=True)
@@ -34,30 +33,23 @@ class FittedState:
     history: tuple[float, ...] = ()
 
     def arrays(self, dtype: str) -> Arrays:
-        """Those to go on from."""
+        """The arrays that training goes on from."""
         V, W, r = (draws.mean(axis=0) for draws in self.draws)
         kept = {"V": np.ascontiguousarray(V.T), "W": W, "counts": self.counts, "curvature": self.curvature}
         return {name: values.astype(dtype) for name, values in kept.items()} | {"r": r.astype(float), "tau": self.tau}
 
 
-def learn(
-    model: Any,
-    rows: Rows,
-    mask: sp.csr_matrix | None,
-    known: FittedState | None,
-    seed: int,
-    executor: Executor,
-    progress: Progress,
-    checkpoints: Checkpoints | None = None,
-) -> FittedState:
-    """`model` is asked for its parameters alone."""
+def learn(model: Any, rows: Rows, known: FittedState | None, seed: int, context: FitContext) -> FittedState:
+    """The state after training on all rows, from what is known or from the start; `model` is asked for its parameters
+    alone."""
+    rows, mask = without_unobserved(model, rows, context.observed)
     validate, stop = None, None
     if model.early_stopping:
-        X, Y = rows.load(slice(0, rows.n_rows))
         held, kept = held_out(rows.n_rows, model.validation_fraction, seed)
-        validate, stop = row_auc(scaled(model, X[held]), Y[held]), EarlyStop("auc", model.patience)
-        rows, mask = InMemory(X[kept], Y[kept]), None if mask is None else mask[kept]
-    shards = begin.row_parts(rows, mask, preparation(model), model.n_shards, executor)
+        X, Y = load_all(rows.select(held))
+        validate, stop = row_auc(scaled(model, X), Y), EarlyStop("auc", model.patience)
+        rows, mask = rows.select(kept), None if mask is None else mask[kept]
+    shards = begin.row_parts(rows, mask, preparation(model), model.n_shards, context.executor)
     arrays = first(model, shards, rows, known, seed)
     n = rows.n_rows
     per_pass = max(1, min(-(-n // model.batch_rows), n // len(shards)))
@@ -72,15 +64,32 @@ def learn(
     else:
         learner, rounds = EM(settings(model), arrays, validate), model.max_iter
 
-    trained = train(learner, shards, max_rounds=rounds, progress=progress, early_stop=stop, checkpoints=checkpoints)
+    trained = train(
+        learner,
+        shards,
+        max_rounds=rounds,
+        progress=context.progress,
+        early_stop=stop,
+        checkpoints=context.checkpoints,
+    )
     done = len(trained.history)
-    if done < rounds:
-        progress(rounds, rounds, trained.history[-1])
     if model.inference == "gibbs":  # the statistics of its last draw, which the chain itself does not need
         last = {name: trained.arrays[name] for name in ("V", "W", "r")}
         trained.arrays |= shards.update(expect, **last, geo=False)
     updates += done if model.inference == "online" else done * per_pass
     return fitted(trained.arrays, n, updates, trained.history)
+
+
+def without_unobserved(model: Any, rows: Rows, observed: sp.csr_matrix | None) -> tuple[Rows, sp.csr_matrix | None]:
+    """The rows without tags that were not looked at, in memory where there are such, and the mask of cells to learn
+    from where others are left out."""
+    if observed is None:
+        if model.missing == "mask":
+            raise ValueError('missing="mask" needs the argument observed of fit')
+        return rows, None
+    X, Y = load_all(rows)
+    mask = observed.astype(model.dtype) if model.missing == "mask" else None
+    return InMemory(X, sp.csr_matrix(Y.multiply(observed))), mask
 
 
 def learn_batch(

@@ -6,10 +6,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_array
 
-from tagcore.features.rows import Rows as AnyRows
-from tagcore.features.rows import load_part
+from tagcore.features.rows import Rows, load_part
 from tagcore.models.bmlpl.rows import ShardRows, shard_rows
 from tagcore.numeric.normalise import normalise_rows
 from tagcore.shards import Arrays, Executor, Shard, Shards, row_shards
@@ -125,19 +123,6 @@ def _inserted(array: np.ndarray, rows: int, constant: bool) -> np.ndarray:
     return np.insert(array, [len(array) - constant] * rows, array.dtype.type(0), axis=0)
 
 
-def mask_matrix(observed: Any, shape: tuple[int, int], dtype: str) -> sp.csr_matrix:
-    """The cells of y that were looked at, as ones."""
-    mask = sp.csr_matrix(check_array(observed, accept_sparse="csr", dtype=np.float64, input_name="observed"), copy=True)
-    if mask.shape != shape:
-        raise ValueError(f"observed has shape {mask.shape}, y {shape}")
-    mask.sum_duplicates()
-    mask.eliminate_zeros()
-    if mask.nnz == 0:
-        raise ValueError("observed hides every cell of y: there is nothing to learn from")
-    mask.data = np.ones(mask.nnz)
-    return mask.astype(dtype)
-
-
 @dataclass(frozen=True)
 class RowPreparation:
     """How rows are made ready, wherever they are read."""
@@ -156,7 +141,7 @@ class RowPreparation:
 
 
 def row_parts(
-    rows: AnyRows, mask: sp.csr_matrix | None, preparation: RowPreparation, n_shards: int, executor: Executor
+    rows: Rows, mask: sp.csr_matrix | None, preparation: RowPreparation, n_shards: int, executor: Executor
 ) -> Shards:
     """The shards, each with its share of the mask."""
     cuts = row_shards(rows.n_rows, min(n_shards, -(-rows.n_rows // _SHARD_ROWS)))

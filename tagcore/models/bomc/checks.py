@@ -31,8 +31,8 @@ def check_parameters(model: "BOMC", tags: int) -> None:
         ratios = np.asarray(model.skew, np.float64)
         if ratios.shape != (tags,) or not ((ratios > 0) & (ratios < np.inf)).all():
             raise ValueError(f"skew must hold a positive ratio for each of {tags} tags")
-    if model.parallel not in (None, "classes", "rows"):
-        raise ValueError(f'parallel must be None, "classes" or "rows", got {model.parallel!r}')
+    if model.parallel not in (None, "classes"):
+        raise ValueError(f'parallel must be None or "classes", got {model.parallel!r}')
     if model.parallel and (model.variant != "coupled" or model.parents is not None):
         raise ValueError("parallel is for the coupled variant without a hierarchy")
     for name in ("n_shards", "merge_every"):

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from scipy.special import ndtr
 from sklearn.utils import check_random_state
 
-from tagcore.base import Progress, TagModel, label_matrix, no_progress, restore_on_failure
+from tagcore.base import TagModel, restore_on_failure
 from tagcore.features.rows import InMemory, Rows
 from tagcore.labelling.expected_f import ExpectedF, expected_f
 from tagcore.labelling.labels import top_k_labels
@@ -17,13 +17,12 @@ from tagcore.models.bomc.checks import check_parameters, check_state
 from tagcore.models.bomc.hierarchy import Siblings
 from tagcore.models.bomc.kernel import standard_scores
 from tagcore.models.bomc.learning import learn
-from tagcore.models.bomc.shards import Parts
 from tagcore.numeric.normalise import normalise_rows
 from tagcore.scoring.blocks import ScorePart, unknown_truth
 from tagcore.scoring.explanation import Explanation
 from tagcore.scoring.sharded import ShardedScores
-from tagcore.shards import Executor, InProcess, freeze
-from tagcore.training import Checkpoints
+from tagcore.shards import freeze
+from tagcore.training import FitContext
 
 _CLASS_DRAWS = 500  # by which the most likely class of many is found
 
@@ -66,9 +65,8 @@ class BOMC(TagModel):
     warm_start : `fit` goes on from what is known, with new words and tags appended, instead of starting over.
     parallel : None learns the coupled variant in one stream. "classes" spreads its classes over `n_shards` (None: of 64
         classes or fewer) and brings the hub together after `warm_up` rows and then every `merge_every` (None: 2000,
-        later a quarter of the rows so far): the same scores but for a correlation of about 0.999. "rows" spreads rows
-        over `n_shards` (8) and merges the weights every `merge_every` rows of a shard (100): only where rows cannot be
-        moved. Independent classes are always spread, exactly.
+        later a quarter of the rows so far): the same scores but for a correlation of about 0.999. Independent classes
+        are always spread, exactly.
     max_weights : refuse to make larger matrices.
     random_state : seed of the order and of the samples.
 
@@ -153,33 +151,12 @@ class BOMC(TagModel):
 
     def partial_fit(self, X: Any, y: Any) -> Self:
         """Learns these documents in their order, on top of what is known; the first call fixes words and tags."""
-        fresh = not hasattr(self, "mean_")
-        X = self._rows(X, reset=fresh)
-        Y = label_matrix(y, X.shape[0])
-        if fresh:
-            check_parameters(self, Y.shape[1])
-            self._start(X.shape[1], Y.shape[1])
-        elif Y.shape[1] != self.n_labels_:
-            raise ValueError(f"y has {Y.shape[1]} tags, the model {self.n_labels_}: `grow` appends tags and words")
-        learn(self, InMemory(X, Y), None)
-        return self
-
-    def fit_rows(
-        self,
-        rows: Rows,
-        *,
-        executor: Executor | None = None,
-        progress: Progress | None = None,
-        checkpoints: Checkpoints | None = None,
-    ) -> Self:
-        """As `fit`, bit for bit, on rows that need not be in memory: a block, or a worker's share, at a time."""
         with restore_on_failure(self):
-            self._begin(rows.n_features, rows.n_labels)
-            self.n_features_in_ = rows.n_features
-            parts = Parts(
-                self.n_shards, self.merge_every, executor or InProcess(), progress or no_progress, checkpoints
-            )
-            learn(self, rows, self.random_state if self.shuffle else None, parts)
+            X, Y = self._checked_batch(X, y)
+            if not hasattr(self, "mean_"):
+                check_parameters(self, Y.shape[1])
+                self._start(X.shape[1], Y.shape[1])
+            learn(self, InMemory(X, Y), None)
         return self
 
     def grow(self, words: int, tags: int) -> Self:
@@ -246,7 +223,7 @@ class BOMC(TagModel):
     def expected_f(self, rows: Any) -> ExpectedF:
         """The F to expect of every threshold on these documents, from samples of the posterior.
 
-        `rows` are word weights, or this model's `Spread` over rows that may be anywhere.
+        `rows` are word weights, or this model's `ShardedScores` on rows that may be anywhere.
         """
         if not isinstance(rows, ShardedScores):
             X = self._checked(rows)
@@ -292,14 +269,15 @@ class BOMC(TagModel):
             return 1 if self.parents is None else 1 + tags
         return tags if self.variant == "independent" else 0
 
-    def _fit(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
-        self.fit_rows(InMemory(X, Y), executor=self._executor, progress=self._progress)
+    def _fit(self, rows: Rows, context: FitContext) -> None:
+        """A block of rows, or a worker's share, is in memory at a time."""
+        self._begin(rows.n_features, rows.n_labels)
+        learn(self, rows, self.random_state if self.shuffle else None, context)
 
     def _begin(self, words: int, tags: int) -> None:
         """The prior, or what is known with room for what was appended."""
         check_parameters(self, tags)
         if self.warm_start and hasattr(self, "mean_"):
-            self.n_features_in_, self.n_labels_ = self.mean_.shape
             self.grow(words, tags)  # pads, that is copies: the arrays of a failed fit are dropped
         else:
             self._start(words, tags)

@@ -6,20 +6,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.base import Progress, no_progress
 from tagcore.features.rows import Rows
 from tagcore.models.bomc import stream
 from tagcore.models.bomc.hierarchy import Siblings
-from tagcore.models.bomc.shards import DocumentPreparation, Parts, learn_as_committee, learn_by_classes
+from tagcore.models.bomc.shards import DocumentPreparation, learn_by_classes
 from tagcore.models.bomc.stream import VARIANTS, StreamSettings, stream_blocks
+from tagcore.progress import Progress, no_progress
 from tagcore.shards import Arrays
+from tagcore.training import FitContext
 
 if TYPE_CHECKING:
     from tagcore.models.bomc.estimator import BOMC
 
 
-def learn(model: "BOMC", rows: Rows, seed: int | None, parts: Parts | None = None) -> None:
-    """Through the kernel, which has siblings side by side, and back; in parts where that is given and suits."""
+def learn(model: "BOMC", rows: Rows, seed: int | None, context: FitContext | None = None) -> None:
+    """The model moves on through the rows, in an order drawn from the seed or, without one, as they are. Without a
+    context they are one stream; with one, classes are spread over its executor where that suits."""
     siblings = Siblings(model.parents, rows.n_labels)
     state, plan = _state(model, siblings), _plan(model)
     if not plan.running or model.variant == "multi-class":
@@ -31,12 +33,11 @@ def learn(model: "BOMC", rows: Rows, seed: int | None, parts: Parts | None = Non
                 stream.count(state, siblings.closed(Y), siblings.tree)
     margins = _margins(model, state, siblings)
     preparation = DocumentPreparation(model.dtype, model.normalise, seed, model.warm_up)
-    if parts and model.parallel == "rows":
-        learn_as_committee(state, rows, preparation, plan, margins, parts)
-    elif parts and siblings.flat and (model.parallel or model.variant == "independent"):
-        learn_by_classes(state, rows, preparation, plan, margins, parts)
+    if context and siblings.flat and (model.parallel or model.variant == "independent"):
+        cuts = {"n_shards": model.n_shards, "merge_every": model.merge_every}
+        learn_by_classes(state, rows, preparation, plan, margins, context, **cuts)
     else:
-        done, progress = 0, parts.progress if parts else no_progress
+        done, progress = 0, context.progress if context else no_progress
         for block, order in stream_blocks(rows.n_rows, seed):
             X, Y = rows.load(block)
             ready = preparation.rows((X, Y)).X

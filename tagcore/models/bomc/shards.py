@@ -1,6 +1,6 @@
-"""BOMC in parts: by classes, which share nothing but the hub, or by rows, whose learners meet often as a committee.
+"""BOMC in shards of classes, which share nothing but the hub.
 
-By classes every shard reads all rows in one order and keeps its columns. Independent classes are exact. Coupled ones
+Every shard reads all rows in one order and keeps its columns. Independent classes are exact. Coupled ones
 learn a block of rows with the hub as it was, then their evidence on it is added up: that of other shards arrives a
 block late, which hardly matters once the hub is sure, so the first rows are learnt by all shards together.
 """
@@ -11,20 +11,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.base import Progress
-from tagcore.features.rows import XY, InMemory, Rows, load_part_once, shards_of
+from tagcore.features.rows import XY, InMemory, Rows, load_part_once
 from tagcore.models.bomc.stream import INDEPENDENT, StreamSettings, learn, stream_order
 from tagcore.numeric.normalise import normalise_rows
-from tagcore.shards import Arrays, Executor, Shard, Shards, row_shards
-from tagcore.training import Checkpoints, Measures, train
+from tagcore.shards import Arrays, Shard, Shards, row_shards
+from tagcore.training import FitContext, Measures, train
 
 BY_CLASS = ("mean", "variance", "positives", "exposures")
 BIASES = ("bias_mean", "bias_variance")
 _SHARD_TAGS = 64  # fewer would read all rows for little
 _ROUNDS = 10  # of progress through independent classes
-_MERGE_CLASSES, _MERGE_ROWS = 2000, 100
+_MERGE_ROWS = 2000
 _MERGE_SHARE = 4  # the more rows the hub has seen, the less it minds a block: of up to a quarter of them
-_COMMITTEE = 8  # shards of rows
 
 
 @dataclass(frozen=True)
@@ -122,7 +120,7 @@ def merge_edges(first: int, n: int, every: int | None) -> list[int]:
     """Where rounds begin from row `first` on, and the end: every so many rows, or more and more of them apart."""
     edges = [first]
     while edges[-1] < n or len(edges) < 2:
-        edges.append(min(n, edges[-1] + (every or max(_MERGE_CLASSES, edges[-1] // _MERGE_SHARE))))
+        edges.append(min(n, edges[-1] + (every or max(_MERGE_ROWS, edges[-1] // _MERGE_SHARE))))
     return edges
 
 
@@ -166,67 +164,6 @@ def own_state(shard: Shard, state: Arrays) -> Arrays:
     return state
 
 
-class Committee:
-    """The learner over shards of rows: all begin a round from the common state, and their evidence is added up.
-
-    Each linearises without knowing of the others: let a round be short (about a hundred rows a shard).
-    """
-
-    def __init__(
-        self, plan: StreamSettings, start: Arrays, margins: np.ndarray, longest: int, merge_every: int, seed: int | None
-    ) -> None:
-        self.plan = plan
-        self.start = start
-        self.margins = margins
-        self.rounds = max(1, -(-longest // merge_every))
-        self.merge_every = merge_every
-        self.seed = seed
-
-    def init(self, shards: Shards) -> Arrays:
-        return {k: self.start[k] for k in ("mean", "variance", *BIASES)}
-
-    def round(self, shards: Shards, arrays: Arrays, number: int) -> tuple[Arrays, Measures]:
-        rows = slice(number * self.merge_every, (number + 1) * self.merge_every)
-        given = {"start": rows.start, "stop": rows.stop, "seed": self.seed}
-        gained = shards.sum(contribute, plan=self.plan, margins=self.margins, **given, **arrays)
-        merged: Arrays = {}
-        for mean, variance in (("mean", "variance"), BIASES):
-            dtype = arrays[mean].dtype
-            precision = 1.0 / arrays[variance].astype(np.float64) + gained[variance]
-            weighted = arrays[mean].astype(np.float64) / arrays[variance] + gained[mean]
-            merged |= {mean: (weighted / precision).astype(dtype), variance: (1.0 / precision).astype(dtype)}
-        return merged, {"rows": float(gained["rows"])}
-
-    def done(self, history: list[Measures]) -> bool:
-        return len(history) >= self.rounds
-
-
-def contribute(
-    shard: Shard[Documents],
-    _: Arrays,
-    *,
-    plan: StreamSettings,
-    margins: np.ndarray,
-    start: int,
-    stop: int,
-    seed: int | None,
-    **common: Any,
-) -> Arrays:
-    documents = shard.data
-    order = stream_order(documents.X.shape[0], None if seed is None else seed + shard.number)[start:stop]
-    state = {k: v.copy() for k, v in common.items()}
-    classes = state["mean"].shape[1]
-    state |= {"positives": np.zeros(classes, np.int64), "exposures": np.zeros(classes, np.int64)}
-    state |= {"last_seen": np.zeros(0, np.int64), "seen": np.zeros(1, np.int64)}
-    learn_flat(state, documents, order, plan, margins)
-    gained: Arrays = {"rows": np.array(float(order.size))}
-    for mean, variance in (("mean", "variance"), BIASES):
-        before = common[mean].astype(np.float64), common[variance].astype(np.float64)
-        after = state[mean].astype(np.float64), state[variance].astype(np.float64)
-        gained[variance], gained[mean] = gained_evidence(before, after)
-    return gained
-
-
 def learn_flat(
     state: Arrays, documents: Documents, order: np.ndarray, plan: StreamSettings, margins: np.ndarray
 ) -> None:
@@ -236,19 +173,16 @@ def learn_flat(
     learn(state, documents.X, documents.labels, order, flat, plan, margins.copy())
 
 
-@dataclass(frozen=True)
-class Parts:
-    """How the work is cut and who does it."""
-
-    n_shards: int | None
-    merge_every: int | None
-    executor: Executor
-    progress: Progress
-    checkpoints: Checkpoints | None
-
-
 def learn_by_classes(
-    state: Arrays, rows: Rows, preparation: DocumentPreparation, plan: StreamSettings, margins: np.ndarray, parts: Parts
+    state: Arrays,
+    rows: Rows,
+    preparation: DocumentPreparation,
+    plan: StreamSettings,
+    margins: np.ndarray,
+    context: FitContext,
+    *,
+    n_shards: int | None,
+    merge_every: int | None,
 ) -> None:
     """The state moves on, spread over classes."""
     if isinstance(rows, InMemory):  # made ready once, for all shards of this process
@@ -258,37 +192,20 @@ def learn_by_classes(
         )
     exact = plan.variant == INDEPENDENT
     usual = -(-margins.size // _SHARD_TAGS)
-    cuts = row_shards(margins.size, usual if exact else parts.n_shards or usual)
+    cuts = row_shards(margins.size, usual if exact else n_shards or usual)
     preparation = replace(preparation, warm_up=0 if exact else min(preparation.warm_up, rows.n_rows))
     order = stream_order(rows.n_rows, preparation.seed)
-    every = max(1, -(-rows.n_rows // _ROUNDS)) if exact else parts.merge_every
+    every = max(1, -(-rows.n_rows // _ROUNDS)) if exact else merge_every
     learner = ByClasses(plan, state, margins, order, merge_edges(preparation.warm_up, rows.n_rows, every))
     everything = rows.part(slice(0, rows.n_rows))
-    shards = Shards([(everything, cut) for cut in cuts], preparation.classes, parts.executor)
-    trained = _train(learner, shards, parts)
+    shards = Shards([(everything, cut) for cut in cuts], preparation.classes, context.executor)
+    trained = train(
+        learner, shards, max_rounds=learner.rounds, progress=context.progress, checkpoints=context.checkpoints
+    )
     learnt = shards.collect(own_state)
     for cut, own in zip(cuts, learnt, strict=True):
         for name in BY_CLASS + BIASES if exact else BY_CLASS:
             state[name][..., cut] = own[name]
     if not exact:
-        state["bias_mean"][0], state["bias_variance"][0] = trained["hub"]
+        state["bias_mean"][0], state["bias_variance"][0] = trained.arrays["hub"]
     state |= {name: learnt[0][name].copy() for name in ("last_seen", "seen")}
-
-
-def learn_as_committee(
-    state: Arrays, rows: Rows, preparation: DocumentPreparation, plan: StreamSettings, margins: np.ndarray, parts: Parts
-) -> None:
-    """The state moves on, spread over rows."""
-    if plan.running or plan.drift:
-        raise ValueError('parallel="rows" has no order of all rows: take skew="counted" and drift=0')
-    count = parts.n_shards or _COMMITTEE
-    shards = shards_of(rows, count, preparation.rows, parts.executor)
-    longest = max(cut.stop - cut.start for cut in row_shards(rows.n_rows, count))
-    learner = Committee(plan, state, margins, longest, parts.merge_every or _MERGE_ROWS, preparation.seed)
-    state |= _train(learner, shards, parts)
-    state["seen"] = state["seen"] + rows.n_rows
-
-
-def _train(learner: ByClasses | Committee, shards: Shards, parts: Parts) -> Arrays:
-    rounds, checkpoints = learner.rounds, parts.checkpoints
-    return train(learner, shards, max_rounds=rounds, progress=parts.progress, checkpoints=checkpoints).arrays

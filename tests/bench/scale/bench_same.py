@@ -40,7 +40,6 @@ EXACT: dict[str, TagModel] = {
 APPROXIMATE: dict[str, TagModel] = {
     "BOMC, class shards, merged every 500 rows": BOMC(parallel="classes", merge_every=500),
     "BOMC, class shards, merged ever less": BOMC(parallel="classes"),
-    "BOMC, committee of 8, merged every 100 rows": BOMC(parallel="rows"),
 }
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
 
 from tagcore.features.rows import XY, Rows
@@ -35,6 +36,9 @@ class Head:
 
     def part(self, part: slice) -> Any:
         return self.rows.part(part)
+
+    def select(self, numbers: np.ndarray) -> Rows:
+        return self.rows.select(numbers)
 
 
 def head(rows: Rows, n: int) -> Head:

@@ -11,9 +11,11 @@ from scipy.special import expit
 
 from tagcore.baselines import LEML
 from tagcore.baselines.leml import steps
+from tagcore.baselines.low_rank.partly_observed import shards_with_cells
 from tagcore.metrics.auc import roc_auc
 from tagcore.numeric.losses import LOSSES
 from tagcore.shards import InProcess
+from tagcore.training import FitContext
 from tests.problems import TOPICS, noisy, obvious, official_split, problems
 
 EVERY_LOSS = pytest.mark.parametrize("loss", LOSSES)
@@ -134,11 +136,10 @@ def test_the_objective_never_rises_and_is_the_objective(loss, masked, cg_iter):
 def test_slopes_and_products_against_finite_differences(loss, masked):
     rng = np.random.default_rng(1)
     X, Y = noisy(n=30, words=8, tags=5)
-    model = LEML()
-    model._observed, model._executor = (_mask(Y.shape) if masked else None), InProcess()
-    shards = model._row_shards(X.astype(np.float32), (Y > 0).astype(np.float32))
+    context = FitContext(observed=_mask(Y.shape) if masked else None)
+    shards = shards_with_cells(X.astype(np.float32), (Y > 0).astype(np.float32), context)
     words, tags = rng.normal(size=(8, 3)), rng.normal(size=(5, 4))
-    cells = np.ones(Y.shape) if model._observed is None else model._observed.toarray()
+    cells = np.ones(Y.shape) if context.observed is None else context.observed.toarray()
 
     def risk(w, h):
         z = np.column_stack([X.toarray() @ w, np.ones(30)]) @ h.T
@@ -273,7 +274,7 @@ def test_bad_parameters_are_named(params, message):
     ("observed", "message"),
     [
         (np.ones((150, 19)), r"observed has shape \(150, 19\), expected that of y, \(150, 20\)"),
-        (np.ones((149, 20)), "X has 150 rows, y has 149"),
+        (np.ones((149, 20)), r"observed has shape \(149, 20\), expected that of y, \(150, 20\)"),
         (np.zeros((150, 20)), "observed hides every cell of y"),
     ],
 )

@@ -1,18 +1,20 @@
 """Rows are the same bits from memory and from row groups, and a damaged group is named."""
 
 import gc
+import pickle
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tagcore.corpus import Corpus
+from tagcore.features import rows as feature_rows
 from tagcore.features.build import make_features
-from tagcore.features.rows import InMemory, StoredRows, load_part, load_part_once, shards_of
+from tagcore.features.rows import InMemory, StoredRows, load_all, load_part, load_part_once, shards_of
 from tagcore.features.split import Split
 from tagcore.store.datasets import Dataset, StoreError
 from tagcore.synthetic.corpus import demo_corpus
@@ -113,6 +115,73 @@ def test_a_part_that_is_no_run_of_rows_is_refused(both, part):
     for rows in both:
         with pytest.raises(ValueError, match="expected a run of rows within"):
             rows.load(part)
+
+
+@pytest.mark.parametrize("run_rows", [7, 50, 32_768])
+@settings(max_examples=25)
+@given(data=st.data())
+def test_selected_rows_are_the_same_bits_from_memory_and_from_row_groups(both, run_rows, data):
+    held, _ = both
+    wanted = np.array(data.draw(st.lists(st.booleans(), min_size=held.n_rows, max_size=held.n_rows)))
+    numbers = np.flatnonzero(wanted)
+    start = data.draw(st.integers(0, numbers.size))
+    part = slice(start, data.draw(st.integers(start, numbers.size)))
+    X, Y = held.X[numbers[part]], held.Y[numbers[part]]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(feature_rows, "_RUN_ROWS", run_rows)
+        for rows in both:
+            selected = rows.select(numbers)
+            assert (selected.n_rows, selected.n_features, selected.n_labels) == (numbers.size, *X.shape[1:], Y.shape[1])
+            sent = pickle.loads(pickle.dumps(selected.part(part)))  # noqa: S301  as it goes to another process
+            for loaded in (selected.load(part), load_part(sent)):
+                assert same(loaded[0], X)
+                assert same(loaded[1], Y)
+            assert same(selected.labels(part), Y)
+
+
+def test_rows_may_be_selected_from_selected_ones(both):
+    held, _ = both
+    for rows in both:
+        selected = rows.select(np.arange(1, held.n_rows, 2)).select(np.array([0, 3, 4]))
+        assert same(selected.load(slice(0, 3))[0], held.X[[1, 7, 9]])
+
+
+def test_selected_rows_are_read_a_run_at_a_time(both, monkeypatch):
+    held, stored = both
+    monkeypatch.setattr(feature_rows, "_RUN_ROWS", 40)
+    load, read = StoredRows.load, []
+    monkeypatch.setattr(StoredRows, "load", lambda self, part: read.append(part) or load(self, part))
+    X, _ = stored.select(np.array([3, 38, 41, 45, held.n_rows - 1])).load(slice(0, 5))
+    assert same(X, held.X[[3, 38, 41, 45, held.n_rows - 1]])
+    assert read == [slice(3, 39), slice(41, 46), slice(held.n_rows - 1, held.n_rows)]
+
+
+def test_a_selected_part_is_small_to_send_and_can_be_shared(both):
+    """a bit a row, not a number; and those of one process that ask for the same get it once."""
+    held, stored = both
+    selected = stored.select(np.arange(0, held.n_rows, 2))
+    part = slice(10, selected.n_rows)
+    assert len(selected.part(part).wanted) <= held.n_rows // 8 + 1
+    first = load_part_once(selected.part(part), doubled)
+    assert load_part_once(selected.part(part), doubled) is first
+    assert load_part_once(selected.part(slice(11, selected.n_rows)), doubled) is not first
+
+
+@pytest.mark.parametrize("numbers", [[3, 2], [3, 3], [-1, 4], [0, 10_000]])
+def test_numbers_of_selected_rows_must_rise(both, numbers):
+    _, stored = both
+    with pytest.raises(ValueError, match="the numbers of selected rows must rise within 0"):
+        stored.select(np.array(numbers))
+
+
+def test_all_rows_come_with_counts_in_float64_and_without_a_copy(both):
+    held, stored = both
+    X, Y = load_all(stored)
+    assert same(X, held.X)
+    assert Y.dtype == np.float64
+    assert np.array_equal(Y.toarray(), held.Y.toarray())
+    whole = InMemory(X, Y)
+    assert all(one is other for one, other in zip(load_all(whole), (X, Y), strict=True))
 
 
 def test_rows_in_memory_must_fit_together():

@@ -102,7 +102,6 @@ PUBLISHED = {
     "BMLPL gibbs": BMLPL(n_topics=8, inference="gibbs", burn_in=4, n_draws=2, thin=1),
     "BOMC": BOMC(parallel="classes", n_shards=4, warm_up=200, merge_every=150),
     "BOMC independent": BOMC("independent"),
-    "BOMC committee": BOMC(parallel="rows", n_shards=4, merge_every=40),
 }
 
 

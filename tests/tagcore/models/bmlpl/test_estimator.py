@@ -221,7 +221,7 @@ def test_a_state_that_is_not_finite_ends_training():
     ("observed", "message"),
     [
         (np.zeros((300, 18)), "observed hides every cell of y"),
-        (np.ones((300, 17)), r"observed has shape \(300, 17\), y \(300, 18\)"),
+        (np.ones((300, 17)), r"observed has shape \(300, 17\), expected that of y, \(300, 18\)"),
         (np.full((300, 18), np.nan), "observed contains NaN"),
     ],
 )

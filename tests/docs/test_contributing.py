@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-TO_COME = {"tagcore/metrics/catalogue.py", "tagcore/ratings_model.py"}
-PLACEHOLDERS = ("NAME", "FORMAT")
+TO_COME = {"tagcore/rating_model.py"}
+PLACEHOLDERS = ("NAME", "FORMAT", "COMMAND")
 
 
 def rows() -> list[list[str]]:

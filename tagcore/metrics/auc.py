@@ -31,25 +31,27 @@ class AUC:
 
     @property
     def row(self) -> float:
-        """The mean over rows that have one."""
+        """Mean AUC of the rows that have one."""
         return _mean(self.rows)
 
     @property
     def macro(self) -> float:
-        """The mean over labels that have one."""
+        """Mean AUC of the labels that have one."""
         return _mean(self.labels)
 
     @property
     def rows_left_out(self) -> int:
+        """How many rows have no AUC."""
         return int(np.isnan(self.rows).sum())
 
     @property
     def labels_left_out(self) -> int:
+        """How many labels have no AUC."""
         return int(np.isnan(self.labels).sum())
 
 
 def roc_auc(Y: Any, scores: ScoreBlocks | sp.spmatrix, *, absent: float = 0.0) -> AUC:
-    """Walks scores of all cells, in blocks or a sparse matrix, against the truth Y as `label_ranking` does.
+    """Measures scores of all cells, in blocks or a sparse matrix, against the truth Y as `label_ranking` does.
 
     Blocks are walked twice: for the measures of rows and the scores of the positives, then for what lies below
     these. Memory: one block, a sorted copy of it, and two numbers per positive of Y.
@@ -57,20 +59,20 @@ def roc_auc(Y: Any, scores: ScoreBlocks | sp.spmatrix, *, absent: float = 0.0) -
     truth = label_matrix(Y, np.shape(Y)[0])
     if sp.issparse(scores):
         return _of_sparse(truth, checked_scores(scores, truth.shape, absent), absent)
-    whole = LocalScores(scores, truth)
-    (ranks,) = whole.collect(rank_rows)
-    return areas(whole, truth, **ranks)
+    local = LocalScores(scores, truth)
+    (ranks,) = local.collect(rank_rows)
+    return areas(local, truth, **ranks)
 
 
 def areas(parts: PartitionedScores, truth: sp.csr_matrix, measures: np.ndarray, of_positives: np.ndarray) -> AUC:
-    """From what `rank_rows` found of all rows, by one more walk."""
+    """Finds all areas in one more walk, given the measures and positives' scores of all rows that `rank_rows` gave."""
     pairs = parts.sum(count_pairs, **_positives(truth, of_positives))
     high, low = map(int, pairs["all"])
     return _auc(truth, measures, pairs["labels"], high * _LIMB + low)
 
 
 def count_pairs(part: ScorePart, *, starts: np.ndarray, by_label: np.ndarray, pooled: np.ndarray) -> Arrays:
-    """Twice the pairs of a positive with a lower cell of this part, a tie being half a pair: by label, and in all."""
+    """Counts twice the pairs of a positive with a lower cell of this part, a tie being half: by label, and in all."""
     n_labels = part.truth.shape[1]
     labels, total = np.zeros(n_labels, np.int64), 0
     for _, block in part.blocks():
@@ -83,7 +85,7 @@ def count_pairs(part: ScorePart, *, starts: np.ndarray, by_label: np.ndarray, po
 
 
 def _of_sparse(truth: sp.csr_matrix, scores: sp.csr_matrix, absent: float) -> AUC:
-    """The cells without a score are counted, not visited."""
+    """Measures sparse scores: cells without a score are counted, not visited."""
     n, n_labels = truth.shape
     ranks = RowRanks(truth)
     ranks.add_sparse(scores, absent)
@@ -100,7 +102,7 @@ def _of_sparse(truth: sp.csr_matrix, scores: sp.csr_matrix, absent: float) -> AU
 
 
 def _positives(truth: sp.csr_matrix, of_positives: np.ndarray) -> Arrays:
-    """Scores of the positives, ascending: where each label's begin, those of each label, those of all."""
+    """Sorts the scores of the positives: where each label's begin, label by label, and all together."""
     starts, by_label = _by_label(sp.csr_matrix((of_positives, truth.indices, truth.indptr), shape=truth.shape))
     return {"starts": starts, "by_label": by_label, "pooled": freeze(np.sort(of_positives))}
 
@@ -114,7 +116,7 @@ def _by_label(scores: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _auc(truth: sp.csr_matrix, measures: np.ndarray, label_pairs: np.ndarray, all_pairs: int) -> AUC:
-    """`_pairs` count positives above any cell; of P positives P² are above each other."""
+    """Turns pairs into areas: they count positives above any cell, and of P positives P² are above each other."""
     n, n_labels = truth.shape
     n_pos = np.bincount(truth.indices, minlength=n_labels)
     pairs = n_pos * (n - n_pos)

@@ -18,7 +18,7 @@ from tagcore.shards import Arrays, freeze
 
 @dataclass(frozen=True, eq=False)
 class LabelRanking:
-    """One value per row."""
+    """Measures of the ranking of all labels, one value per row."""
 
     auc: np.ndarray  # pairs of a true and another label in the right order, ties half
     lrap: np.ndarray  # label ranking average precision: the mean precision down to each true label
@@ -36,15 +36,18 @@ class RowRanks:
         self.measures = np.empty((5, truth.shape[0]))
 
     def add(self, first_row: int, scores: np.ndarray) -> None:
+        """Measures the rows of a block of scores."""
         kernels.rank_dense(self.indptr, self.indices, first_row, scores, self.of_positives, self.measures)
 
     def add_sparse(self, scores: sp.csr_matrix, absent: float) -> None:
+        """Measures all rows from their stored scores; every other label has the score `absent`."""
         stored = freeze(scores.indptr), freeze(scores.indices), freeze(scores.data)
         kernels.rank_sparse(
             self.indptr, self.indices, *stored, scores.shape[1], absent, self.of_positives, self.measures
         )
 
     def arrays(self) -> Arrays:
+        """What a step returns: the measures, and the scores of the true cells."""
         return {"measures": self.measures, "of_positives": self.of_positives}
 
 
@@ -63,7 +66,7 @@ def label_ranking(Y: Any, scores: ScoreBlocks | sp.spmatrix, *, absent: float = 
 
 
 def rank_rows(part: ScorePart) -> Arrays:
-    """The measures of a part's rows, (5, n), and the scores of its true cells."""
+    """Measures the rows of a part: (5, n) values, and the scores of its true cells."""
     ranks = RowRanks(part.truth)
     for first, block in part.blocks():
         ranks.add(first, block)
@@ -71,7 +74,7 @@ def rank_rows(part: ScorePart) -> Arrays:
 
 
 def checked_scores(scores: Any, shape: tuple[int, int], absent: float) -> sp.csr_matrix:
-    """CSR with labels in order, finite."""
+    """Scores as CSR with labels in order, all finite."""
     if scores.shape != shape:
         raise ValueError(f"the scores have shape {scores.shape}, the truth {shape}")
     if np.isnan(absent) or absent == np.inf:

@@ -246,7 +246,7 @@ class BOMC(TagModel):
     def expected_f(self, rows: Any) -> ExpectedF:
         """The F to expect of every threshold on these documents, from samples of the posterior.
 
-        `rows` are word weights, or this model's `Spread` over rows that may be anywhere.
+        `rows` are word weights, or this model's `ShardedScores` of rows that may be anywhere.
         """
         if not isinstance(rows, ShardedScores):
             X = self._checked(rows)

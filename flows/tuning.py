@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from flows.stages import build_jobs, train_and_evaluate
+from tagcore.labelling.rules import rule_named
 from tasks.evaluate import signed_value
 from tasks.recipe import ModelSettings, Recipe
 from tasks.workspace import Workspace
@@ -44,5 +45,6 @@ def _search_recipe(recipe: Recipe, grids: list[ModelSettings]) -> Recipe:
 def _searched(model: ModelSettings, recipe: Recipe) -> ModelSettings:
     """The model without the parts that do not decide the search."""
     assert recipe.tuning is not None
-    undecided = {"calibrate": None} if recipe.tuning.rule == "thresholds" else {"calibrate": None, "thresholds": None}
-    return model.model_copy(update=undecided)
+    rule = recipe.tuning.rule
+    by_thresholds = rule is not None and rule_named(rule).needs == "thresholds"
+    return model.model_copy(update={"calibrate": None} | ({} if by_thresholds else {"thresholds": None}))

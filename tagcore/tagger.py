@@ -105,7 +105,7 @@ class Tagger:
         return self.calibrator(scores) if self.calibrator else self.model.proba(scores)
 
     def expected_f(self, rows: Any) -> ExpectedF | None:
-        """The model's `ExpectedF` on rows or their `Spread`; None where it has no uncertainty to sample from."""
+        """The model's `ExpectedF` on rows or their `ShardedScores`; None where it has no uncertainty to sample from."""
         sampled = getattr(self.model, "expected_f", None)
         return None if sampled is None else sampled(rows)
 

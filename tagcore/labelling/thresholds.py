@@ -20,7 +20,7 @@ def f1_thresholds(score_blocks: ScoreBlocks, Y: sp.csr_matrix, *, fbr: float = 0
 
     The scores are walked twice; memory is that of Y. Of equal F1 the highest threshold is taken. A tag with no row
     has +inf. A tag whose best F1 is below `fbr` has too few or too hard rows to trust: its threshold is the highest
-    score seen, so that hardly any row gets it (SCutFBR.1; Yang 2001). A larger `fbr` gains micro-F1 and loses
+    score met, so that hardly any row gets it (SCutFBR.1; Yang 2001). A larger `fbr` gains micro-F1 and loses
     macro-F1.
     """
     if not 0 <= fbr <= 1:

@@ -31,44 +31,46 @@ class AUC:
 
     @property
     def row(self) -> float:
-        """The mean over rows that have one."""
+        """Mean AUC of the rows that have one."""
         return _mean(self.rows)
 
     @property
     def macro(self) -> float:
-        """The mean over labels that have one."""
+        """Mean AUC of the labels that have one."""
         return _mean(self.labels)
 
     @property
     def rows_left_out(self) -> int:
+        """How many rows have no AUC."""
         return int(np.isnan(self.rows).sum())
 
     @property
     def labels_left_out(self) -> int:
+        """How many labels have no AUC."""
         return int(np.isnan(self.labels).sum())
 
 
 def roc_auc(Y: Any, scores: ScoreBlocks) -> AUC:
-    """Walks scores of all cells against the truth Y (n × L, a label present iff > 0).
+    """Measures scores of all cells against the truth Y (n × L, a label present iff > 0).
 
     Blocks are walked twice: for the measures of rows and the scores of the positives, then for what lies below
     these. Memory: one block, a sorted copy of it, and two numbers per positive of Y.
     """
     truth = label_matrix(Y, np.shape(Y)[0])
-    whole = LocalScores(scores, truth)
-    (ranks,) = whole.collect(rank_rows)
-    return areas(whole, truth, **ranks)
+    local = LocalScores(scores, truth)
+    (ranks,) = local.collect(rank_rows)
+    return areas(local, truth, **ranks)
 
 
 def areas(parts: PartitionedScores, truth: sp.csr_matrix, measures: np.ndarray, of_positives: np.ndarray) -> AUC:
-    """From what `rank_rows` found of all rows, by one more walk."""
+    """Finds all areas in one more walk, given the measures and positives' scores of all rows that `rank_rows` gave."""
     pairs = parts.sum(count_pairs, **_positives(truth, of_positives))
     high, low = map(int, pairs["all"])
     return _auc(truth, measures, pairs["labels"], high * _LIMB + low)
 
 
 def count_pairs(part: ScorePart, *, starts: np.ndarray, by_label: np.ndarray, pooled: np.ndarray) -> Arrays:
-    """Twice the pairs of a positive with a lower cell of this part, a tie being half a pair: by label, and in all."""
+    """Counts twice the pairs of a positive with a lower cell of this part, a tie being half: by label, and in all."""
     n_labels = part.truth.shape[1]
     labels, total = np.zeros(n_labels, np.int64), 0
     for _, block in part.blocks():
@@ -81,7 +83,7 @@ def count_pairs(part: ScorePart, *, starts: np.ndarray, by_label: np.ndarray, po
 
 
 def _positives(truth: sp.csr_matrix, of_positives: np.ndarray) -> Arrays:
-    """Scores of the positives, ascending: where each label's begin, those of each label, those of all."""
+    """Sorts the scores of the positives: where each label's begin, label by label, and all together."""
     starts, by_label = _by_label(sp.csr_matrix((of_positives, truth.indices, truth.indptr), shape=truth.shape))
     return {"starts": starts, "by_label": by_label, "pooled": freeze(np.sort(of_positives))}
 
@@ -95,7 +97,7 @@ def _by_label(scores: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _auc(truth: sp.csr_matrix, measures: np.ndarray, label_pairs: np.ndarray, all_pairs: int) -> AUC:
-    """`_pairs` count positives above any cell; of P positives P² are above each other."""
+    """Turns pairs into areas: they count positives above any cell, and of P positives P² are above each other."""
     n, n_labels = truth.shape
     n_pos = np.bincount(truth.indices, minlength=n_labels)
     pairs = n_pos * (n - n_pos)

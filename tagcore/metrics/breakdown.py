@@ -34,7 +34,7 @@ def breakdown_table(counts: LabelCounts, train_counts: np.ndarray | None) -> pa.
     """One row per group that has tags; no row where the training counts are not known.
 
     `lowest` and `highest` are training counts, `trained` and `tested` are taggings. Macro means are over the tags of
-    the group that are in the test set: others cannot be found.
+    the group that are in the test set: others cannot be suggested rightly.
     """
     if train_counts is None:
         return SCHEMA.empty_table()

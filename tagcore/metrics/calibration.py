@@ -18,18 +18,19 @@ class SuggestionProbabilities(NamedTuple):
     hits: np.ndarray
 
     def calibration_error(self) -> float:
+        """Expected calibration error in bins of equal width."""
         return expected_calibration_error(*self)
 
 
 def reliability_curve(
     probabilities: np.ndarray, hits: np.ndarray, *, bins: int = BINS, strategy: Strategy = "width"
 ) -> pa.Table:
-    """Per bin that is not empty: its edges, how many suggestions it holds, what they promised and what came true.
+    """Bins that are not empty: their edges, how many suggestions each holds, what these promised and what came true.
 
     Bins split [0, 1] evenly ("width") or hold about equally many suggestions ("mass"); equal probabilities stay
     together. Both arrays may have any one shape.
     """
-    p, right = _checked(probabilities, hits, bins)
+    p, is_right = _checked(probabilities, hits, bins)
     if strategy not in STRATEGIES:
         raise ValueError(f"strategy is {strategy!r}, expected one of {STRATEGIES}")
     if strategy == "width":
@@ -41,7 +42,7 @@ def reliability_curve(
     count = np.bincount(bin_of, minlength=bins)
     filled = count > 0
     promised = np.bincount(bin_of, p, minlength=bins)[filled] / count[filled]
-    came_true = np.bincount(bin_of, right, minlength=bins)[filled] / count[filled]
+    came_true = np.bincount(bin_of, is_right, minlength=bins)[filled] / count[filled]
     return pa.table(
         {
             "low": edges[:-1][filled],
@@ -63,18 +64,18 @@ def expected_calibration_error(
 
 
 def _checked(probabilities: np.ndarray, hits: np.ndarray, bins: int) -> tuple[np.ndarray, np.ndarray]:
-    p, right = np.asarray(probabilities, np.float64), np.asarray(hits, np.float64)
-    if p.shape != right.shape:
-        raise ValueError(f"probabilities have shape {p.shape}, hits {right.shape}")
+    p, is_right = np.asarray(probabilities, np.float64), np.asarray(hits, np.float64)
+    if p.shape != is_right.shape:
+        raise ValueError(f"probabilities have shape {p.shape}, hits {is_right.shape}")
     if p.size == 0:
         raise ValueError("no suggestions: calibration needs at least one probability")
     if bins < 1:
         raise ValueError(f"bins is {bins}, expected at least 1")
-    p, right = p.ravel(), right.ravel()
+    p, is_right = p.ravel(), is_right.ravel()
     wrong = ~((p >= -ROUNDING) & (p <= 1 + ROUNDING))
     if wrong.any():
         at = int(wrong.argmax())
         raise ValueError(f"probability {at} is {p[at]}, expected 0 to 1")
-    if not np.isin(right, (0.0, 1.0)).all():
+    if not np.isin(is_right, (0.0, 1.0)).all():
         raise ValueError("hits hold values other than 0 and 1")
-    return np.clip(p, 0.0, 1.0), right
+    return np.clip(p, 0.0, 1.0), is_right

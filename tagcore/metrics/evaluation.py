@@ -44,7 +44,7 @@ class Evaluation:
     histogram: pa.Table  # k, correct, documents: how many have so many right among the first k
     reliability: pa.Table  # bins of equal width and of equal mass, told apart by `strategy`
     curve: pa.Table  # k and means at k; kendall is of user counts, over the suggestions or with all tags of users
-    labelling: pa.Table  # one line for every labelling rule asked for, empty where the model cannot follow it
+    labelling: pa.Table  # one line for every labelling rule of the evaluation, empty where the model cannot follow it
     expected_f: pa.Table  # expected against true F1 over the thresholds of the sampled rule
 
     def save(self, folder: Path | str) -> None:
@@ -60,6 +60,7 @@ class Evaluation:
 
     @classmethod
     def load(cls, folder: Path | str) -> "Evaluation":
+        """The evaluation that `save` put into a folder; ValueError names the file that is not as it was."""
         folder = Path(folder)
         path = folder / "evaluation.json"
         try:

@@ -28,6 +28,7 @@ class Ratio(NamedTuple):
 
     @property
     def value(self) -> float:
+        """The ratio, 0 where the whole adds up to 0."""
         total = self.whole.sum()
         return float(self.part.sum() / total) if total else 0.0
 
@@ -144,10 +145,10 @@ def _t_test(difference: np.ndarray) -> float:
     n, mean = difference.size, difference.mean()
     if n < 2 or mean == 0:
         return 1.0
-    spread = difference.std(ddof=1)
-    if spread == 0:
+    deviation = difference.std(ddof=1)
+    if deviation == 0:
         return 0.0
-    return float(2 * stdtr(n - 1, -abs(mean) / (spread / np.sqrt(n))))
+    return float(2 * stdtr(n - 1, -abs(mean) / (deviation / np.sqrt(n))))
 
 
 def _resampled_means(columns: list[np.ndarray], n_resamples: int, seed: int) -> np.ndarray:

@@ -23,9 +23,11 @@ class SuggestedOrder(NamedTuple):
     top: np.ndarray
 
     def kendall(self, k: int) -> np.ndarray:
+        """Kendall's τ-b of the first k."""
         return kendall_at(self.counts, self.top, min(k, self.top.shape[1]))
 
     def kendall_union(self, k: int) -> np.ndarray:
+        """Kendall's τ-b of the first k and all tags of users."""
         return kendall_union_at(self.counts, self.top, min(k, self.top.shape[1]))
 
 

@@ -67,7 +67,7 @@ class PropensityHits:
         return Ratio(self.gain[:, :k] @ discount / ideal, self.best[:, :k] @ discount / ideal)
 
     def padded(self, columns: int) -> "PropensityHits":
-        """As if the ranking went on with suggestions that are wrong."""
+        """Adds wrong suggestions up to so many columns."""
         extra = ((0, 0), (0, max(0, columns - self.gain.shape[1])))
         return PropensityHits(np.pad(self.gain, extra), np.pad(self.best, extra), self.n_true)
 

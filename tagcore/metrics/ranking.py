@@ -21,16 +21,19 @@ class Hits:
     n_true: np.ndarray
 
     def precision(self, k: int) -> np.ndarray:
+        """The share of the first k that is right."""
         return self._count(k) / k
 
     def recall(self, k: int) -> np.ndarray:
+        """The share of the true tags that is among the first k."""
         return self._count(k) / np.maximum(self.n_true, 1)
 
     def f1(self, k: int) -> np.ndarray:
+        """The harmonic mean of precision and recall."""
         return 2 * self._count(k) / (k + self.n_true)
 
     def ndcg(self, k: int) -> np.ndarray:
-        """Binary gains, discount 1 / log2(place + 1), against the best order that k places allow."""
+        """Binary gains with discount 1 / log2(place + 1), as a share of what the best order of k places has."""
         self._check(k)
         discount = 1.0 / np.log2(np.arange(2, k + 2))
         ideal = np.cumsum(discount)[np.clip(self.n_true, 1, k) - 1]
@@ -57,7 +60,7 @@ class Hits:
         return float(self._count(k).sum() / max(self.n_true.sum(), 1))
 
     def padded(self, columns: int) -> "Hits":
-        """As if the ranking went on with suggestions that are wrong: what k means beyond the number of tags."""
+        """Adds wrong suggestions up to so many columns: what k means beyond the number of tags."""
         extra = max(0, columns - self.right.shape[1])
         return Hits(np.pad(self.right, ((0, 0), (0, extra))), self.n_true)
 

@@ -17,7 +17,7 @@ from tagcore.shards import Arrays, freeze
 
 @dataclass(frozen=True, eq=False)
 class LabelRanking:
-    """One value per row."""
+    """Measures of the ranking of all labels, one value per row."""
 
     auc: np.ndarray  # pairs of a true and another label in the right order, ties half
     lrap: np.ndarray  # label ranking average precision: the mean precision down to each true label
@@ -35,14 +35,16 @@ class RowRanks:
         self.measures = np.empty((5, truth.shape[0]))
 
     def add(self, first_row: int, scores: np.ndarray) -> None:
+        """Measures the rows of a block of scores."""
         kernels.rank_dense(self.indptr, self.indices, first_row, scores, self.of_positives, self.measures)
 
     def arrays(self) -> Arrays:
+        """What a step returns: the measures, and the scores of the true cells."""
         return {"measures": self.measures, "of_positives": self.of_positives}
 
 
 def rank_rows(part: ScorePart) -> Arrays:
-    """The measures of a part's rows, (5, n), and the scores of its true cells."""
+    """Measures the rows of a part: (5, n) values, and the scores of its true cells."""
     ranks = RowRanks(part.truth)
     for first, block in part.blocks():
         ranks.add(first, block)

@@ -85,8 +85,8 @@ def evaluate_rules(
 def true_f1(truth: sp.csr_matrix, of_positives: np.ndarray, sampled: ExpectedF) -> np.ndarray:
     """F1 of every label at every one of its own thresholds (L, G), 0 where a label is neither true nor given."""
     labels, n_labels = truth.indices, truth.shape[1]
-    right = [np.bincount(labels[of_positives > cut[labels]], minlength=n_labels) for cut in sampled.thresholds.T]
-    tp = np.column_stack(right)
+    above = [labels[of_positives > cut[labels]] for cut in sampled.thresholds.T]
+    tp = np.column_stack([np.bincount(given, minlength=n_labels) for given in above])
     both = sampled.labelled + np.bincount(labels, minlength=n_labels)[:, None]
     return np.divide(2 * tp, both, out=np.zeros(tp.shape), where=both > 0)
 

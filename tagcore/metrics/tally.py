@@ -20,12 +20,15 @@ class Tally:
     macro_over: np.ndarray | None = None  # the labels that macro averages are over; all, where there is no mask
 
     def micro_precision(self) -> Ratio:
+        """The share of all given labels that is right."""
         return Ratio(self.right, self.given)
 
     def micro_recall(self) -> Ratio:
+        """The share of all true labels that was given."""
         return Ratio(self.right, self.true)
 
     def micro_f1(self) -> Ratio:
+        """The harmonic mean of micro precision and recall."""
         return Ratio(2 * self.right, self.given + self.true)
 
     def macro(self) -> Quality:

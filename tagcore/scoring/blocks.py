@@ -9,14 +9,14 @@ import scipy.sparse as sp
 
 from tagcore.shards import freeze
 
-KEPT_CELLS = 20_000_000  # up to 160 MB of scores are kept rather than asked of the model again
+KEPT_CELLS = 20_000_000  # up to 160 MB of scores are kept rather than made by the model again
 
 ScoreBlocks = Callable[[], Iterable[tuple[slice, np.ndarray]]]  # each call walks the same scores from the first row
 
 
 @dataclass(frozen=True, eq=False)
 class ScorePart:
-    """Some rows: their scores and true labels, and, where a model gave the scores, its input and who scored it."""
+    """Scores and true labels of some rows, and, where a model gave the scores, its input and its `Scorer`."""
 
     score_blocks: ScoreBlocks
     truth: sp.csr_matrix
@@ -31,20 +31,23 @@ class ScorePart:
 
 
 class PartitionedScores(Protocol):
-    """All rows. A step is a function of a module, (part, **shared) -> named values: arrays, or what else has a `+`."""
+    """Scores of all rows, in parts that steps work on, wherever they are.
+
+    A step is a function of a module, (part, **shared) -> named values: arrays, or what else has a `+`.
+    """
 
     @property
     def shape(self) -> tuple[int, int]: ...
 
     def collect(self, step: Callable[..., Any], **shared: Any) -> list:
-        """what the step gives of every part, in the order of rows."""
+        """What the step gives of every part, in the order of rows."""
 
     def sum(self, step: Callable[..., dict[str, Any]], **shared: Any) -> dict[str, Any]:
-        """the sums of what it gives of every part, added in the order of rows: integers are exact."""
+        """Sums of what the step gives of every part, added in the order of rows: integers are exact."""
 
 
 class LocalScores:
-    """All rows as one part of this process. The scores are kept if they are few, else walked for every step."""
+    """Scores of all rows as one part of this process: kept if they are few, else walked for every step."""
 
     def __init__(self, score_blocks: ScoreBlocks, truth: sp.csr_matrix, X: Any = None) -> None:
         n, n_labels = self.shape = truth.shape
@@ -58,14 +61,17 @@ class LocalScores:
 
 
 def unknown_truth(n_rows: int, n_labels: int) -> sp.csr_matrix:
-    """For steps that look at scores only."""
+    """An empty truth, for steps that need scores only."""
     return sp.csr_matrix((n_rows, n_labels))
 
 
 def checked_blocks(
     score_blocks: ScoreBlocks, n_labels: int, n_rows: int | None = None, numbered_from: int = 0
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """(first row, scores) of every block: one after the other, L columns, finite. Errors number rows as asked."""
+    """(first row, scores) of every block, checked: one after the other, L columns, finite.
+
+    Errors number the rows from `numbered_from`.
+    """
     row = 0
     for rows, block in score_blocks():
         scores = np.ascontiguousarray(block, np.float64)

@@ -26,13 +26,13 @@ class WordPush(NamedTuple):
 
 
 def pushes(explanation: Explanation, terms: np.ndarray) -> list[WordPush]:
-    """By name, strongest first, ties in the order of words; the bias comes last."""
+    """Pushes of words by name, strongest first, ties in the order of words; the bias comes last."""
     order = np.argsort(-np.abs(explanation.push), kind="stable")
     spread = explanation.spread
-    found = [
+    by_strength = [
         WordPush(
             str(terms[explanation.words[i]]), float(explanation.push[i]), None if spread is None else float(spread[i])
         )
         for i in order
     ]
-    return [*found, WordPush(None, float(explanation.bias), None)]
+    return [*by_strength, WordPush(None, float(explanation.bias), None)]

@@ -19,7 +19,7 @@ from tagcore.tagger import Tagger
 
 _CELLS = 4_000_000  # of a shard: one block of scores, and several where there are very many labels
 _FEWEST_ROWS, _MOST_ROWS = 256, 65_536
-_AT_LEAST = ((4, 64), (32, 1024))  # (shards, rows of each): few labels may be much work, too, and are spread as well
+_AT_LEAST = ((4, 64), (32, 1024))  # (shards, rows of each): few labels may be much work, too, and are divided as well
 _HELD_ROWS = 2**17  # stay loaded where they are; more are read again for every pass
 
 
@@ -33,16 +33,17 @@ class Scorer:
 
     @classmethod
     def of(cls, model: Any) -> "Scorer":
-        """That of a model, a tagger, or anything with `score_blocks`, `top_k` and `proba`."""
+        """The scorer of a model, a tagger, or anything with `score_blocks`, `top_k` and `proba`."""
         if isinstance(model, Tagger):
             return cls(model.model, model.calibrator, model.thresholds)
         return cls(model, None, getattr(model, "thresholds", None))
 
     def proba(self, scores: np.ndarray) -> np.ndarray:
+        """Scores as probabilities of being right."""
         return self.calibrator(scores) if self.calibrator else self.model.proba(scores)
 
     def parts(self) -> dict[str, Any]:
-        """Plain data and arrays; a model of no known class goes as it is."""
+        """The scorer as plain data and arrays; a model of no known class goes as it is."""
         return {
             "model": self.model.parts() if isinstance(self.model, TagModel) else self.model,
             "calibrator": (self.calibrator.name, self.calibrator.to_arrays()) if self.calibrator else None,
@@ -51,6 +52,7 @@ class Scorer:
 
     @classmethod
     def from_parts(cls, parts: dict[str, Any]) -> "Scorer":
+        """The scorer whose `parts` these are."""
         import tagcore.baselines
         import tagcore.models  # noqa: F401  both register their classes
 
@@ -62,9 +64,9 @@ class Scorer:
 
 
 class ShardedScores:
-    """A model, or a tagger, on rows in shards: `tagcore.scoring.blocks.Parts` of its scores.
+    """The scores of a model or tagger on rows in shards, as `tagcore.scoring.blocks.PartitionedScores`.
 
-    Where all scores are few they stay beside their shards once a step has asked for them.
+    Where all scores are few they stay beside their shards once a step has needed them.
     """
 
     def __init__(self, model: Any, rows: Rows, executor: Executor | None = None) -> None:
@@ -75,25 +77,27 @@ class ShardedScores:
         load = load_part if rows.n_rows <= _HELD_ROWS else _itself
         self._shards = Shards(recipes, load, executor, [cut.start for cut in cuts])
         self._shards.keep(scorer=self.scorer.parts())
-        self._asked = rows.n_rows * rows.n_labels > KEPT_CELLS
+        self._to_keep = rows.n_rows * rows.n_labels <= KEPT_CELLS
 
     def top_k(self, k: int) -> tuple[np.ndarray, np.ndarray]:
         """(tags, scores) of all rows, two (n, min(k, L)) arrays, as the model's own `top_k`."""
-        found = self._shards.collect(top_of_shard, k=k)
-        return np.concatenate([part["tags"] for part in found]), np.concatenate([part["scores"] for part in found])
+        parts = self._shards.collect(top_of_shard, k=k)
+        return np.concatenate([part["tags"] for part in parts]), np.concatenate([part["scores"] for part in parts])
 
     def collect(self, step: Callable[..., Any], **shared: Any) -> list:
-        self._ask_once()
+        """What the step gives of every part, in the order of rows."""
+        self._keep_scores_if_few()
         return self._shards.collect(_OnPart(step), **shared)
 
     def sum(self, step: Callable[..., dict[str, Any]], **shared: Any) -> dict[str, Any]:
-        self._ask_once()
+        """Sums of what the step gives of every part."""
+        self._keep_scores_if_few()
         return self._shards.sum(_OnPart(step), **shared)
 
-    def _ask_once(self) -> None:
-        if not self._asked:
-            self._shards.update(_ask)
-            self._asked = True
+    def _keep_scores_if_few(self) -> None:
+        if self._to_keep:
+            self._shards.update(keep_scores)
+            self._to_keep = False
 
 
 def shard_count(n_rows: int, n_labels: int) -> int:
@@ -103,6 +107,7 @@ def shard_count(n_rows: int, n_labels: int) -> int:
 
 
 def top_of_shard(shard: Shard, state: Arrays, *, scorer: dict[str, Any], k: int) -> Arrays:
+    """The best k tags of every row of a shard, and their scores."""
     X, _ = load_part(shard.data)
     tags, scores = Scorer.from_parts(scorer).model.top_k(X, k)
     return {"tags": tags, "scores": scores}
@@ -118,7 +123,8 @@ class _OnPart:
         return self.func(_part(shard, state, scorer), **shared)
 
 
-def _ask(shard: Shard, state: Arrays, *, scorer: dict[str, Any]) -> tuple[dict[str, Any], Arrays]:
+def keep_scores(shard: Shard, state: Arrays, *, scorer: dict[str, Any]) -> tuple[dict[str, Any], Arrays]:
+    """Scores the rows of a shard, and leaves the scores beside it."""
     part = _part(shard, state, scorer)
     ours = isinstance(part.scorer.model, TagModel)  # any other may use its block again
     return {"blocks": tuple(scores if ours else scores.copy() for _, scores in part.blocks())}, {}

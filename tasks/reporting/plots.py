@@ -56,13 +56,13 @@ def calibration(evaluation: Evaluation, axes: Axes) -> None:
 
 def tag_quality(evaluation: Evaluation, axes: Axes) -> None:
     table = evaluation.per_tag
-    seen, f1, tested = (np.asarray(table[c]) for c in ("train_count", "f1", "test_count"))
+    trained, f1, tested = (np.asarray(table[c]) for c in ("train_count", "f1", "test_count"))
     shown = tested > 0
-    axes.scatter(np.maximum(seen[shown], 0.5), f1[shown], s=9, alpha=0.4, color=INK, linewidths=0)
-    edges = 2.0 ** np.arange(-1, np.log2(max(seen.max(), 1)) + 2)
-    which = np.digitize(np.maximum(seen[shown], 0.5), edges)
+    axes.scatter(np.maximum(trained[shown], 0.5), f1[shown], s=9, alpha=0.4, color=INK, linewidths=0)
+    edges = 2.0 ** np.arange(-1, np.log2(max(trained.max(), 1)) + 2)
+    which = np.digitize(np.maximum(trained[shown], 0.5), edges)
     groups = [g for g in np.unique(which) if (which == g).sum() >= 3]
-    middle = [np.median(np.maximum(seen[shown], 0.5)[which == g]) for g in groups]
+    middle = [np.median(np.maximum(trained[shown], 0.5)[which == g]) for g in groups]
     axes.plot(middle, [f1[shown][which == g].mean() for g in groups], "-o", color=SOFT, markersize=4, label="mean")
     axes.set(xscale="log", xlabel="documents with the tag in training", ylabel="F1 at 5 of the tag", ylim=(-0.02, 1.02))
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))

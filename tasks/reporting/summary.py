@@ -53,22 +53,22 @@ def summarise_models(measured: Sequence[EvaluatedModel], primary: str) -> list[M
 
 
 def _line(label: str, seeds: list[EvaluatedModel]) -> ModelSummary:
-    found = [Evaluation.load(m.evaluation) for m in seeds]
+    evaluations = [Evaluation.load(m.evaluation) for m in seeds]
     splits = len({m.features for m in seeds})
-    names = found[0].per_document.column_names[1:]
+    names = evaluations[0].per_document.column_names[1:]
     if splits > 1:
-        values = {n: np.array([e.summary[n].value for e in found]) for n in names}
+        values = {n: np.array([e.summary[n].value for e in evaluations]) for n in names}
     else:
-        values = {n: np.mean([e.per_document[n].to_numpy() for e in found], axis=0) for n in names}
-    summary = found[0].summary
-    if len(found) > 1:
-        summary = {n: t_interval(np.array([e.summary[n].value for e in found])) for n in summary}
+        values = {n: np.mean([e.per_document[n].to_numpy() for e in evaluations], axis=0) for n in names}
+    summary = evaluations[0].summary
+    if len(evaluations) > 1:
+        summary = {n: t_interval(np.array([e.summary[n].value for e in evaluations])) for n in summary}
         summary |= {} if splits > 1 else bootstrap_intervals(values)
     return ModelSummary(
         label=label,
-        seeds=len(found),
+        seeds=len(evaluations),
         splits=splits,
-        documents=(min(e.counts.documents for e in found), max(e.counts.documents for e in found)),
+        documents=(min(e.counts.documents for e in evaluations), max(e.counts.documents for e in evaluations)),
         summary=summary,
         values=values,
         train_seconds=_mean([_seconds(m.model) for m in seeds]),

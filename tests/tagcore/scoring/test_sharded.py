@@ -55,10 +55,10 @@ def test_top_k_is_the_model_s_own(model, problem):
 
 def test_top_k_beyond_the_labels_and_below_one(problem):
     X, Y = problem
-    spread = ShardedScores(Popular().fit(X, Y), InMemory(X, Y))
-    assert spread.top_k(1000)[0].shape == (500, 30)
+    sharded = ShardedScores(Popular().fit(X, Y), InMemory(X, Y))
+    assert sharded.top_k(1000)[0].shape == (500, 30)
     with pytest.raises(ValueError, match="k must be at least 1, got 0"):
-        spread.top_k(0)
+        sharded.top_k(0)
     with pytest.raises(ValueError, match="the data set has no rows"):
         ShardedScores(Popular().fit(X, Y), InMemory(X[:0], Y[:0]))
 
@@ -78,14 +78,14 @@ def walked(part):
 def test_steps_see_global_rows_their_truth_and_scores(problem):
     X, Y = problem
     model = OneVsRestLinear().fit(X, Y)
-    spread = ShardedScores(model, InMemory(X, Y), InProcess(2))
-    starts, sizes = np.transpose(spread.collect(numbers))
+    sharded = ShardedScores(model, InMemory(X, Y), InProcess(2))
+    starts, sizes = np.transpose(sharded.collect(numbers))
     assert starts.tolist() == [0, *np.cumsum(sizes)[:-1]]
     assert sizes.sum() == 500
     assert len(sizes) == shard_count(500, 30) == 4
     ((_, dense),) = model.score_blocks(X)
-    np.testing.assert_array_equal(np.concatenate(spread.collect(walked)), dense)
-    found = spread.sum(sums)
+    np.testing.assert_array_equal(np.concatenate(sharded.collect(walked)), dense)
+    found = sharded.sum(sums)
     np.testing.assert_allclose(found["scores"], dense.sum(axis=0))
     np.testing.assert_array_equal(found["tags"], Y.sum(axis=0))
 
@@ -96,13 +96,13 @@ def test_stored_rows_are_those_of_memory(stored, held, monkeypatch):
     monkeypatch.setattr(prediction, "_HELD_ROWS", held)
     rows = InMemory(*stored.load(slice(0, stored.n_rows)))
     model = KNN(n_neighbors=5).fit(rows.X, rows.Y)
-    spread, expected = ShardedScores(model, stored, InProcess(2)), ShardedScores(model, rows)
-    for found, wanted in zip(spread.top_k(4), expected.top_k(4), strict=True):
+    sharded, expected = ShardedScores(model, stored, InProcess(2)), ShardedScores(model, rows)
+    for found, wanted in zip(sharded.top_k(4), expected.top_k(4), strict=True):
         assert found.tobytes() == wanted.tobytes()
-    assert b"".join(s.tobytes() for s in spread.collect(walked)) == b"".join(
+    assert b"".join(s.tobytes() for s in sharded.collect(walked)) == b"".join(
         s.tobytes() for s in expected.collect(walked)
     )
-    kept = [shard.data for shard in spread._shards.executor.get(spread._shards.data)]
+    kept = [shard.data for shard in sharded._shards.executor.get(sharded._shards.data)]
     assert all(isinstance(data, StoredPart) == (held == 0) for data in kept)
 
 
@@ -125,10 +125,10 @@ def test_the_model_is_asked_once_where_its_scores_are_few(cells, times, monkeypa
     monkeypatch.setattr(prediction, "KEPT_CELLS", cells)
     scores = np.random.default_rng(0).normal(size=(20, 4))
     model = Asked()
-    spread = ShardedScores(model, InMemory(sp.csr_matrix(scores), sp.csr_matrix((20, 4))))
+    sharded = ShardedScores(model, InMemory(sp.csr_matrix(scores), sp.csr_matrix((20, 4))))
     for _ in range(2):
-        np.testing.assert_array_equal(np.concatenate(spread.collect(walked)), scores)
-    np.testing.assert_allclose(spread.sum(sums)["scores"], scores.sum(axis=0))
+        np.testing.assert_array_equal(np.concatenate(sharded.collect(walked)), scores)
+    np.testing.assert_allclose(sharded.sum(sums)["scores"], scores.sum(axis=0))
     assert model.times == times
 
 
@@ -136,10 +136,10 @@ def test_the_model_is_shared_once(problem):
     X, Y = problem
     model = KNN().fit(X, Y)
     executor = Counting()
-    spread = ShardedScores(model, InMemory(X, Y), executor)
-    spread.top_k(3)
-    spread.collect(walked)
-    spread.sum(sums)
+    sharded = ShardedScores(model, InMemory(X, Y), executor)
+    sharded.top_k(3)
+    sharded.collect(walked)
+    sharded.sum(sums)
     holding = [shared for shared in executor.shared if "scorer" in shared]
     assert len(holding) == 1
     assert holding[0]["scorer"]["model"]["arrays"].keys() == set(KNN._arrays)

@@ -168,7 +168,7 @@ class TagModel(BaseEstimator):
             context = replace(context, observed=observed_cells(observed, (rows.n_rows, rows.n_labels)))
         with restore_on_failure(self):
             self._fit(rows, context)
-            vars(self).pop("feature_names_in_", None)  # rows know columns by number
+            self.__dict__.pop("feature_names_in_", None)  # rows know columns by number
             self.n_features_in_, self.n_labels_ = rows.n_features, rows.n_labels
 
     def _checked_batch(self, X: Any, y: Any) -> XY:

@@ -1,6 +1,6 @@
 """From texts to sequences of term ids: words, without stop words, stemmed, joined to n-grams.
 
-A `Learner` gives every new term an id; a `Lookup` knows a fixed list of terms and finds their columns.
+A `TermLearner` gives every new term an id; a `Lookup` knows a fixed list of terms and finds their columns.
 """
 
 from collections.abc import Callable

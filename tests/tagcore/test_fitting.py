@@ -83,8 +83,8 @@ def test_leml_ends_when_the_objective_stands_still_after_a_resume_too(tmp_path):
     model = LEML(3, max_iter=50, tol=0.02)
     expected = clone(model).fit_rows(rows, progress=whole)
     rounds = len(whole.seen) - 1
-    assert 2 <= rounds < 50
-    assert whole.seen[-1] == 50
+    assert 2 <= rounds < 40
+    assert whole.seen == [*range(1, rounds + 1), 50]
     checkpoints = Checkpoints(tmp_path, "leml", every_seconds=0)
     with pytest.raises(KeyboardInterrupt):
         clone(model).fit_rows(rows, progress=Killed(rounds), checkpoints=checkpoints)

@@ -85,8 +85,8 @@ class KNN(TagModel):
         bad = similarities(words, values, self.word_starts_, self.documents_, self.weights_, sims)
         if bad >= 0:
             raise self._bad_word(words, values, bad)
-        found = nearby[: nearest(sims, nearby)]
-        return found, sims[found]
+        voting = nearby[: nearest(sims, nearby)]
+        return voting, sims[voting]
 
     def _fit(self, rows: Rows, context: FitContext) -> None:
         if not isinstance(self.n_neighbors, numbers.Integral) or self.n_neighbors < 1:

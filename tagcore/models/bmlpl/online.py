@@ -70,8 +70,8 @@ class OnlineEM:
 
     def _whole(self, shards: Shards, arrays: Arrays, sums: Arrays, gamma: float, share: float) -> Arrays:
         grams = (1 - gamma) * arrays["grams"]
-        for topics, found in grams_of(shards, *arrays["W"].shape):
-            grams[:, :, topics] += share * found
+        for topics, moments in grams_of(shards, *arrays["W"].shape):
+            grams[:, :, topics] += share * moments
         return {"grams": grams, "moments": (1 - gamma) * arrays["moments"] + share * sums["moments"]}
 
     def _proximal(self, shards: Shards, arrays: Arrays, sums: Arrays, gamma: float, share: float) -> np.ndarray:
@@ -106,7 +106,7 @@ def expect_batch(
         order = np.random.default_rng((seed, epoch, shard.number)).permutation(len(rows))
         edges = np.linspace(0, len(rows), batches + 1).astype(int)
         rows = rows.take(np.sort(order[edges[batch] : edges[batch + 1]]))
-    found, sums = expect_rows(rows, None, V, W, r, geo, repeats=inner)
-    kappa = (found["m"] - r.astype(W.dtype)) * W.dtype.type(0.5)
+    expected, sums = expect_rows(rows, None, V, W, r, geo, repeats=inner)
+    kappa = (expected["m"] - r.astype(W.dtype)) * W.dtype.type(0.5)
     sums |= {"rows": np.array(float(len(rows))), "moments": rows.gather(kappa)}
-    return {"omega": found["omega"], **held(rows)}, sums
+    return {"omega": expected["omega"], **held(rows)}, sums

@@ -61,11 +61,11 @@ def _mean(
     one: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray], X: sp.csr_matrix, draws: Draws, rate: float
 ) -> np.ndarray:
     """-log of the mean over draws of 1 - p = exp(-score); p itself would round to 1."""
-    found = [one(_exponentials(X, W, rate), V, r) for V, W, r in zip(*draws, strict=True)]
-    if len(found) == 1:
-        return found[0]
-    lowest = np.minimum.reduce(found)
-    return lowest - np.log(sum(np.exp(lowest - f) for f in found) / len(found))
+    by_draw = [one(_exponentials(X, W, rate), V, r) for V, W, r in zip(*draws, strict=True)]
+    if len(by_draw) == 1:
+        return by_draw[0]
+    lowest = np.minimum.reduce(by_draw)
+    return lowest - np.log(sum(np.exp(lowest - s) for s in by_draw) / len(by_draw))
 
 
 def _exponentials(X: sp.csr_matrix, weights: np.ndarray, rate: float) -> np.ndarray:

@@ -23,26 +23,26 @@ def learn(model: "BOMC", rows: Rows, seed: int | None, context: FitContext | Non
     """The model moves on through the rows, in an order drawn from the seed or, without one, as they are. Without a
     context they are one stream; with one, classes are spread over its executor where that suits."""
     siblings = Siblings(model.parents, rows.n_labels)
-    state, plan = _state(model, siblings), _plan(model)
-    if not plan.running or model.variant == "multi-class":
+    state, settings = _state(model, siblings), _settings(model)
+    if not settings.running or model.variant == "multi-class":
         for block, _ in stream_blocks(rows.n_rows, None):
             Y = rows.labels(block)
             if model.variant == "multi-class":
                 _require_one_each(Y, block.start)
-            if not plan.running:
+            if not settings.running:
                 stream.count(state, siblings.closed(Y), siblings.tree)
     margins = _margins(model, state, siblings)
     preparation = DocumentPreparation(model.dtype, model.normalise, seed, model.warm_up)
     if context and siblings.flat and (model.parallel or model.variant == "independent"):
         cuts = {"n_shards": model.n_shards, "merge_every": model.merge_every}
-        learn_by_classes(state, rows, preparation, plan, margins, context, **cuts)
+        learn_by_classes(state, rows, preparation, settings, margins, context, **cuts)
     else:
         done, progress = 0, context.progress if context else no_progress
         for block, order in stream_blocks(rows.n_rows, seed):
             X, Y = rows.load(block)
             ready = preparation.rows((X, Y)).X
             hear = partial(_hear, progress, done, rows.n_rows)
-            stream.learn(state, ready, siblings.closed(Y), order, siblings.tree, plan, margins, hear)
+            stream.learn(state, ready, siblings.closed(Y), order, siblings.tree, settings, margins, hear)
             done += order.size
     _keep(model, state, siblings)
 
@@ -76,7 +76,7 @@ def _keep(model: "BOMC", state: Arrays, siblings: Siblings) -> None:
     model.n_seen_ = int(state["seen"][0])
 
 
-def _plan(model: "BOMC") -> StreamSettings:
+def _settings(model: "BOMC") -> StreamSettings:
     return StreamSettings(
         variant=VARIANTS[model.variant],
         noise=float(model.noise) ** 2,

@@ -84,9 +84,9 @@ class ByClasses:
     where in it rounds begin, and the last one ends."""
 
     def __init__(
-        self, plan: StreamSettings, start: Arrays, margins: np.ndarray, order: np.ndarray, edges: list[int]
+        self, settings: StreamSettings, start: Arrays, margins: np.ndarray, order: np.ndarray, edges: list[int]
     ) -> None:
-        self.plan = plan
+        self.settings = settings
         self.start = start
         self.margins = margins
         self.order = order
@@ -98,16 +98,16 @@ class ByClasses:
 
     def init(self, shards: Shards) -> Arrays:
         """Every shard learns the first rows for all classes and keeps its own."""
-        shards.update(begin, plan=self.plan, margins=self.margins, **self.start)
-        if self.plan.variant == INDEPENDENT:
+        shards.update(begin, settings=self.settings, margins=self.margins, **self.start)
+        if self.settings.variant == INDEPENDENT:
             return {"hub": np.zeros(2)}
         return {"hub": shards.collect(hub_of)[0]}
 
     def round(self, shards: Shards, arrays: Arrays, number: int) -> tuple[Arrays, Measures]:
         first, last = self.edges[number : number + 2]
         order = self.order[first:last]
-        gained = shards.update(advance, plan=self.plan, margins=self.margins, order=order, hub=arrays["hub"])
-        if self.plan.variant == INDEPENDENT:
+        gained = shards.update(advance, settings=self.settings, margins=self.margins, order=order, hub=arrays["hub"])
+        if self.settings.variant == INDEPENDENT:
             return arrays, {"rows": float(last)}
         mean, variance = merged_hub((arrays["hub"][0], arrays["hub"][1]), (gained["precision"], gained["weighted"]))
         return {"hub": np.array([mean, variance])}, {"rows": float(last), "bias": float(mean)}
@@ -125,13 +125,13 @@ def merge_edges(first: int, n: int, every: int | None) -> list[int]:
 
 
 def begin(
-    shard: Shard[ClassRows], state: Arrays, *, plan: StreamSettings, margins: np.ndarray, **start: Any
+    shard: Shard[ClassRows], state: Arrays, *, settings: StreamSettings, margins: np.ndarray, **start: Any
 ) -> tuple[Arrays, Arrays]:
     warm = shard.data.warm
     if warm.X.shape[0]:
         start = {k: v.copy() for k, v in start.items()}
-        learn_flat(start, warm, np.arange(warm.X.shape[0]), plan, margins)
-    kept = BY_CLASS + BIASES if plan.variant == INDEPENDENT else BY_CLASS
+        learn_flat(start, warm, np.arange(warm.X.shape[0]), settings, margins)
+    kept = BY_CLASS + BIASES if settings.variant == INDEPENDENT else BY_CLASS
     own = {k: np.array(v[..., shard.data.classes] if k in kept else v, order="C") for k, v in start.items()}
     return own, {}
 
@@ -140,17 +140,17 @@ def advance(
     shard: Shard[ClassRows],
     state: Arrays,
     *,
-    plan: StreamSettings,
+    settings: StreamSettings,
     margins: np.ndarray,
     order: np.ndarray,
     hub: np.ndarray,
 ) -> tuple[Arrays, Arrays]:
     state = {k: v.copy() for k, v in state.items()}
     precision = weighted = 0.0
-    if plan.variant != INDEPENDENT:
+    if settings.variant != INDEPENDENT:
         state["bias_mean"][0], state["bias_variance"][0] = hub
-    learn_flat(state, shard.data.own, order, plan, margins[shard.data.classes])
-    if plan.variant != INDEPENDENT:
+    learn_flat(state, shard.data.own, order, settings, margins[shard.data.classes])
+    if settings.variant != INDEPENDENT:
         mean, variance = hub_of(shard, state)
         precision, weighted = gained_evidence((hub[0], hub[1]), (mean, variance))
     return state, {"precision": np.array(precision), "weighted": np.array(weighted)}
@@ -165,19 +165,19 @@ def own_state(shard: Shard, state: Arrays) -> Arrays:
 
 
 def learn_flat(
-    state: Arrays, documents: Documents, order: np.ndarray, plan: StreamSettings, margins: np.ndarray
+    state: Arrays, documents: Documents, order: np.ndarray, settings: StreamSettings, margins: np.ndarray
 ) -> None:
     """Through the rows in that order, tags without a hierarchy."""
     classes = documents.labels.shape[1]
     flat = np.array([0, classes]), np.full(classes, -1)
-    learn(state, documents.X, documents.labels, order, flat, plan, margins.copy())
+    learn(state, documents.X, documents.labels, order, flat, settings, margins.copy())
 
 
 def learn_by_classes(
     state: Arrays,
     rows: Rows,
     preparation: DocumentPreparation,
-    plan: StreamSettings,
+    settings: StreamSettings,
     margins: np.ndarray,
     context: FitContext,
     *,
@@ -190,13 +190,13 @@ def learn_by_classes(
             InMemory(preparation.rows((rows.X, rows.Y)).X, rows.Y),
             replace(preparation, normalise=False),
         )
-    exact = plan.variant == INDEPENDENT
+    exact = settings.variant == INDEPENDENT
     usual = -(-margins.size // _SHARD_TAGS)
     cuts = row_shards(margins.size, usual if exact else n_shards or usual)
     preparation = replace(preparation, warm_up=0 if exact else min(preparation.warm_up, rows.n_rows))
     order = stream_order(rows.n_rows, preparation.seed)
     every = max(1, -(-rows.n_rows // _ROUNDS)) if exact else merge_every
-    learner = ByClasses(plan, state, margins, order, merge_edges(preparation.warm_up, rows.n_rows, every))
+    learner = ByClasses(settings, state, margins, order, merge_edges(preparation.warm_up, rows.n_rows, every))
     everything = rows.part(slice(0, rows.n_rows))
     shards = Shards([(everything, cut) for cut in cuts], preparation.classes, context.executor)
     trained = train(

@@ -85,7 +85,7 @@ def learn(
     labels: sp.csr_matrix,
     order: np.ndarray,
     tree: Tree,
-    plan: StreamSettings,
+    settings: StreamSettings,
     margins: np.ndarray,
     progress: Callable[[int], None] | None = None,
 ) -> None:
@@ -97,6 +97,6 @@ def learn(
     counts = tuple(state[k] for k in ("positives", "exposures", "seen"))
     for first in range(0, order.size, _STEP):
         part = order[first : first + _STEP]
-        learn_rows(rows, own, part, freeze(tree), plan.model, plan.rule, margins, table, now, counts)
+        learn_rows(rows, own, part, freeze(tree), settings.model, settings.rule, margins, table, now, counts)
         if progress:
             progress(first + part.size)

@@ -61,7 +61,7 @@ def both(folder):
 
 
 def same(one: sp.csr_matrix, other: sp.csr_matrix) -> bool:
-    arrays = ((getattr(m, name) for name in ("data", "indices", "indptr")) for m in (one, other))
+    arrays = [[m.data, m.indices, m.indptr] for m in (one, other)]
     return one.shape == other.shape and all(
         a.dtype == b.dtype and a.tobytes() == b.tobytes() for a, b in zip(*arrays, strict=True)
     )

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from tagcore.corpus import Block, Ratings
 from tagcore.kernels.parsing.leading_number import headed_bags, headed_lists
-from tagcore.kernels.parsing.lines import NUMBER, PAIR, TAG, TWICE, WIDTH, WORD
+from tagcore.kernels.parsing.rules import NUMBER, PAIR, TAG, TWICE, WIDTH, WORD
 from tagcore.readers.companions import beside, read_names
 from tagcore.readers.files import InputFile, ReadLimits, line_chunks, too_long
 from tagcore.readers.rejects import BadRow, ReadError, Rejects

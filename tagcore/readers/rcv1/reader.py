@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from tagcore.corpus import Block, Names, documents_table, taggings_table
 from tagcore.kernels.parsing.leading_number import headed_bags
-from tagcore.kernels.parsing.lines import NUMBER, PAIR, TAG, TWICE, WORD
+from tagcore.kernels.parsing.rules import NUMBER, PAIR, TAG, TWICE, WORD
 from tagcore.readers.companions import beside
 from tagcore.readers.files import Chunk, InputFile
 from tagcore.readers.ids import SeenIds

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from tagcore.corpus import Block, Ratings
 from tagcore.kernels.parsing.leading_number import headed_bags, headed_lists
-from tagcore.kernels.parsing.lines import NUMBER, PAIR, TAG, TWICE, WIDTH, WORD
+from tagcore.kernels.parsing.rules import NUMBER, PAIR, TAG, TWICE, WIDTH, WORD
 from tagcore.readers.bad_rows import BadRow, ReadError, RejectedRows
 from tagcore.readers.companions import companion_file, read_names
 from tagcore.readers.input_files import InputFile, ReadLimits, line_chunks, too_long

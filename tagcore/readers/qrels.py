@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from tagcore.corpus import Block, documents_table, taggings_table
-from tagcore.kernels.parsing.lines import AFTER, BINARY, NUMBER, TAG
 from tagcore.kernels.parsing.qrels import qrels_lines
+from tagcore.kernels.parsing.rules import AFTER, BINARY, NUMBER, TAG
 from tagcore.readers.bad_rows import BadRow, ReadError
 from tagcore.readers.ids import DocumentNumbers
 from tagcore.readers.input_files import Chunk, InputFile, ReadLimits

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tagcore.corpus import Block, Names
-from tagcore.kernels.parsing.lines import NUMBER, ORDER, PAIR, TAG, TWICE, WORD
+from tagcore.kernels.parsing.rules import NUMBER, ORDER, PAIR, TAG, TWICE, WORD
 from tagcore.kernels.parsing.svmlight import svmlight_rows
 from tagcore.readers.input_files import InputFile, ReadLimits, line_chunks
 from tagcore.readers.source import Source

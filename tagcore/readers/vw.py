@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from tagcore.corpus import Block, Names
-from tagcore.kernels.parsing.lines import NUMBER, PAIR, SPACE_NAME, TAG, TEXT, TWICE, WIDTH
+from tagcore.kernels.parsing.rules import NUMBER, PAIR, SPACE_NAME, TAG, TEXT, TWICE, WIDTH
 from tagcore.kernels.parsing.vw import vw_rows
 from tagcore.readers.input_files import Chunk, ReadLimits, line_chunks
 from tagcore.readers.source import Source

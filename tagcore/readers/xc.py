@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from tagcore.corpus import Block, Names
-from tagcore.kernels.parsing.lines import NEWLINE, NUMBER, PAIR, TAG, TWICE, WORD
+from tagcore.kernels.parsing.characters import NEWLINE
+from tagcore.kernels.parsing.rules import NUMBER, PAIR, TAG, TWICE, WORD
 from tagcore.kernels.parsing.xc import xc_rows
 from tagcore.readers.bad_rows import BadRow, ReadError
 from tagcore.readers.companions import read_names

@@ -3,27 +3,11 @@
 import numpy as np
 from numba import njit
 
-from tagcore.kernels.parsing.lines import (
-    AFTER,
-    BINARY,
-    CLOSE,
-    COMMA,
-    NEWLINE,
-    NUMBER,
-    OPEN,
-    PAIR,
-    PERCENT,
-    TWICE,
-    WIDTH,
-    WORD,
-    count_byte,
-    is_blank,
-    line_end,
-    noted,
-    skip_blanks,
-    token_end,
-)
+from tagcore.kernels.parsing.characters import CLOSE, COMMA, OPEN, PERCENT
+from tagcore.kernels.parsing.lines import count_byte, is_blank, line_end, skip_blanks
 from tagcore.kernels.parsing.numbers import parse_number, parse_whole
+from tagcore.kernels.parsing.rows import filled, note, room_for_rows, room_for_words
+from tagcore.kernels.parsing.rules import AFTER, BINARY, NUMBER, PAIR, TWICE, WIDTH, WORD
 
 
 @njit(cache=True, nogil=True)
@@ -92,13 +76,10 @@ def arff_rows(data, column, is_tag, is_binary):
     `column[a]` is the number of attribute a among the words or, where is_tag[a], among the tags. The outcome is as
     in `xc_rows`; blank lines and comments are no rows.
     """
-    n_lines = count_byte(data, NEWLINE) + 1
-    room = count_byte(data, COMMA) + n_lines
-    lines = np.empty(n_lines, np.int64)
-    word_ptr, tag_ptr = np.zeros(n_lines + 1, np.int64), np.zeros(n_lines + 1, np.int64)
-    words, values, starts = np.empty(room, np.int32), np.empty(room, np.float32), np.empty(room, np.int64)
+    lines, word_ptr, tag_ptr, bad = room_for_rows(data)
+    room = count_byte(data, COMMA) + lines.size
+    words, values, starts = room_for_words(room)
     tags, seen = np.empty(room, np.int32), np.full(column.size, -1, np.int32)
-    bad = np.empty((16, 6), np.int64)
     rows, n_bad, line, start = 0, 0, -1, 0
     while start < data.size:
         line += 1
@@ -124,20 +105,9 @@ def arff_rows(data, column, is_tag, is_binary):
             tag_ptr[rows],
         )
         if rule:
-            bad = noted(bad, n_bad, (line, rule, token, token_end(data, token, end, False), first, end))
-            n_bad += 1
+            bad, n_bad = note(bad, n_bad, data, line, rule, token, False, first, end)
         else:
             lines[rows] = line
             rows += 1
             word_ptr[rows], tag_ptr[rows] = n, m
-    n, m = word_ptr[rows], tag_ptr[rows]
-    return (
-        lines[:rows],
-        word_ptr[: rows + 1],
-        words[:n],
-        values[:n],
-        tag_ptr[: rows + 1],
-        tags[:m],
-        starts[:n],
-        bad[:n_bad],
-    )
+    return filled(rows, lines, word_ptr, words, values, tag_ptr, tags, starts, bad[:n_bad])

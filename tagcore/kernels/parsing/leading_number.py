@@ -3,21 +3,11 @@
 import numpy as np
 from numba import njit
 
-from tagcore.kernels.parsing.lines import (
-    COLON,
-    NEWLINE,
-    TAG,
-    TWICE,
-    WIDTH,
-    WORD,
-    count_byte,
-    is_blank,
-    line_end,
-    noted,
-    skip_blanks,
-    token_end,
-)
+from tagcore.kernels.parsing.characters import COLON
+from tagcore.kernels.parsing.lines import count_byte, is_blank, line_end, skip_blanks
 from tagcore.kernels.parsing.numbers import parse_whole
+from tagcore.kernels.parsing.rows import filled, note, room_for_rows, room_for_words
+from tagcore.kernels.parsing.rules import TAG, TWICE, WIDTH, WORD
 from tagcore.kernels.parsing.xc import parse_pairs
 
 
@@ -35,13 +25,9 @@ def headed_bags(data, n_words, first_word, counted):
     Words are counted from `first_word`. Where `counted`, the head must be how many pairs there are, and as lines then
     number the documents none may be blank; else blank lines do not count.
     """
-    n_lines = count_byte(data, NEWLINE) + 1
-    n_values = count_byte(data, COLON)
-    lines, heads = np.empty(n_lines, np.int64), np.empty(n_lines, np.int64)
-    word_ptr = np.zeros(n_lines + 1, np.int64)
-    words, values = np.empty(n_values, np.int32), np.empty(n_values, np.float32)
-    starts, seen = np.empty(n_values, np.int64), np.full(n_words, -1, np.int32)
-    bad = np.empty((16, 6), np.int64)
+    lines, word_ptr, tag_ptr, bad = room_for_rows(data)
+    words, values, starts = room_for_words(count_byte(data, COLON))
+    heads, seen = np.empty(lines.size, np.int64), np.full(n_words, -1, np.int32)
     rows, n_bad, line, start = 0, 0, -1, 0
     while start < data.size:
         line += 1
@@ -56,24 +42,13 @@ def headed_bags(data, n_words, first_word, counted):
         if rule == 0 and counted and head != count_byte(data[at:end], COLON):
             token, rule = start, WIDTH
         if rule:
-            bad = noted(bad, n_bad, (line, rule, token, token_end(data, token, end, True), start, end))
-            n_bad += 1
+            bad, n_bad = note(bad, n_bad, data, line, rule, token, True, start, end)
         else:
             lines[rows], heads[rows] = line, head
             rows += 1
-            word_ptr[rows] = n
+            word_ptr[rows], tag_ptr[rows] = n, rows
         start = after
-    n = word_ptr[rows]
-    return (
-        lines[:rows],
-        word_ptr[: rows + 1],
-        words[:n],
-        values[:n],
-        np.arange(rows + 1),
-        heads[:rows],
-        starts[:n],
-        bad[:n_bad],
-    )
+    return filled(rows, lines, word_ptr, words, values, tag_ptr, heads, starts, bad[:n_bad])
 
 
 @njit(cache=True, nogil=True)
@@ -96,10 +71,8 @@ def _parse_ids(data, at, end, line, seen, ids, n):
 @njit(cache=True, nogil=True)
 def headed_lists(data, n_ids):
     """(lines, ptr, ids, bad): the rows `n id id ...` as CSR indices, ids from 0 to n_ids - 1."""
-    n_lines = count_byte(data, NEWLINE) + 1
-    lines, ptr = np.empty(n_lines, np.int64), np.zeros(n_lines + 1, np.int64)
+    lines, ptr, _, bad = room_for_rows(data)
     ids, seen = np.empty(data.size // 2 + 1, np.int32), np.full(n_ids, -1, np.int32)
-    bad = np.empty((16, 6), np.int64)
     rows, n_bad, line, start = 0, 0, -1, 0
     while start < data.size:
         line += 1
@@ -111,8 +84,7 @@ def headed_lists(data, n_ids):
         if rule == 0 and head != n - ptr[rows]:
             token, rule = start, WIDTH
         if rule:
-            bad = noted(bad, n_bad, (line, rule, token, token_end(data, token, end, True), start, end))
-            n_bad += 1
+            bad, n_bad = note(bad, n_bad, data, line, rule, token, True, start, end)
         else:
             lines[rows] = line
             rows += 1

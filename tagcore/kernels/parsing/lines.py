@@ -1,15 +1,9 @@
-"""What the kernels that read rows out of bytes share: lines, tokens, and notes about bad rows.
-
-A row that breaks a rule is left out and noted in a table (columns: line, rule, start and end of the offending
-token, start and end of the row), so one pass serves both a reader that stops and one that goes on.
-"""
+"""Lines and tokens: where they begin and end in bytes."""
 
 import numpy as np
 from numba import njit
 
-NUMBER, WORD, TAG, TWICE, PAIR, BINARY, WIDTH, AFTER, ORDER, SPACE_NAME, TEXT = range(1, 12)
-NEWLINE, SPACE, TAB, RETURN, COMMA, COLON, PERCENT, OPEN, CLOSE = 10, 32, 9, 13, 44, 58, 37, 123, 125
-HASH, QUOTE, PLUS, MINUS, POINT, ZERO, BAR = 35, 39, 43, 45, 46, 48, 124
+from tagcore.kernels.parsing.characters import CLOSE, COMMA, NEWLINE, RETURN, SPACE, TAB
 
 
 @njit(cache=True, nogil=True)
@@ -66,25 +60,3 @@ def gather(data, starts, stops):
             out[at] = data[k]
             at += 1
     return out, offsets
-
-
-@njit(cache=True, nogil=True)
-def noted(table, n, row):
-    """`table` with `row` as its row n; twice as long where it was full."""
-    if n == table.shape[0]:
-        longer = np.empty((2 * n, table.shape[1]), np.int64)
-        for i in range(n):
-            for k in range(table.shape[1]):
-                longer[i, k] = table[i, k]
-        table = longer
-    for k in range(len(row)):
-        table[n, k] = row[k]
-    return table
-
-
-@njit(cache=True, nogil=True)
-def filled(rows, lines, word_ptr, words, values, tag_ptr, tags, starts, bad):
-    """What `rows` good rows filled of the room that was made for them, and the notes about bad ones."""
-    n, m = word_ptr[rows], tag_ptr[rows]
-    words, values, tags, starts = words[:n], values[:n], tags[:m], starts[:n]
-    return lines[:rows], word_ptr[: rows + 1], words, values, tag_ptr[: rows + 1], tags, starts, bad

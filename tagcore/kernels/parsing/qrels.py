@@ -3,20 +3,10 @@
 import numpy as np
 from numba import njit
 
-from tagcore.kernels.parsing.lines import (
-    AFTER,
-    BINARY,
-    NEWLINE,
-    NUMBER,
-    TAG,
-    count_byte,
-    is_blank,
-    line_end,
-    noted,
-    skip_blanks,
-    token_end,
-)
+from tagcore.kernels.parsing.lines import is_blank, line_end, skip_blanks
 from tagcore.kernels.parsing.numbers import parse_whole
+from tagcore.kernels.parsing.rows import note, room_for_rows
+from tagcore.kernels.parsing.rules import AFTER, BINARY, NUMBER, TAG
 
 
 @njit(cache=True, nogil=True)
@@ -47,10 +37,8 @@ def _parse_line(data, at, end):
 @njit(cache=True, nogil=True)
 def qrels_lines(data):
     """(lines, documents, starts, stops, bad): topics stand at data[start:stop]; blank lines do not count."""
-    n_lines = count_byte(data, NEWLINE) + 1
-    lines, documents = np.empty(n_lines, np.int64), np.empty(n_lines, np.int64)
-    starts, stops = np.empty(n_lines, np.int64), np.empty(n_lines, np.int64)
-    bad = np.empty((16, 6), np.int64)
+    lines, _, _, bad = room_for_rows(data)
+    documents, starts, stops = np.empty_like(lines), np.empty_like(lines), np.empty_like(lines)
     n, n_bad, line, start = 0, 0, -1, 0
     while start < data.size:
         line += 1
@@ -58,8 +46,7 @@ def qrels_lines(data):
         if end > start:
             stop, document, token, rule = _parse_line(data, start, end)
             if rule:
-                bad = noted(bad, n_bad, (line, rule, token, token_end(data, token, end, True), start, end))
-                n_bad += 1
+                bad, n_bad = note(bad, n_bad, data, line, rule, token, True, start, end)
             else:
                 lines[n], documents[n], starts[n], stops[n] = line, document, start, stop
                 n += 1

@@ -3,30 +3,11 @@
 import numpy as np
 from numba import njit
 
-from tagcore.kernels.parsing.lines import (
-    COLON,
-    COMMA,
-    HASH,
-    MINUS,
-    NEWLINE,
-    NUMBER,
-    ORDER,
-    PAIR,
-    PLUS,
-    POINT,
-    TAG,
-    TWICE,
-    WORD,
-    ZERO,
-    count_byte,
-    filled,
-    is_blank,
-    line_end,
-    noted,
-    skip_blanks,
-    token_end,
-)
+from tagcore.kernels.parsing.characters import COLON, COMMA, HASH, MINUS, PLUS, POINT, ZERO
+from tagcore.kernels.parsing.lines import count_byte, is_blank, line_end, skip_blanks
 from tagcore.kernels.parsing.numbers import parse_number, parse_whole
+from tagcore.kernels.parsing.rows import filled, note, room_for_rows, room_for_words
+from tagcore.kernels.parsing.rules import NUMBER, ORDER, PAIR, TAG, TWICE, WORD
 
 
 @njit(cache=True, nogil=True)
@@ -110,13 +91,9 @@ def svmlight_rows(data, lowest, most):
     Words from `lowest` to below `most` are allowed; `low` and `high` are the smallest and the largest of the good rows.
     Lines of nothing but blanks and a comment are no rows.
     """
-    n_lines = count_byte(data, NEWLINE) + 1
-    n_values = count_byte(data, COLON)
-    lines = np.empty(n_lines, np.int64)
-    word_ptr, tag_ptr = np.zeros(n_lines + 1, np.int64), np.zeros(n_lines + 1, np.int64)
-    words, values = np.empty(n_values, np.int32), np.empty(n_values, np.float32)
-    labels, starts = np.empty(count_byte(data, COMMA) + n_lines, np.int64), np.empty(n_values, np.int64)
-    bad = np.empty((16, 6), np.int64)
+    lines, word_ptr, tag_ptr, bad = room_for_rows(data)
+    words, values, starts = room_for_words(count_byte(data, COLON))
+    labels = np.empty(count_byte(data, COMMA) + lines.size, np.int64)
     rows, n_bad, line, start = 0, 0, -1, 0
     low, high = most, -1
     while start < data.size:
@@ -142,8 +119,7 @@ def svmlight_rows(data, lowest, most):
             at = _query_end(data, skip_blanks(data, at, end), end)
             n, row_low, row_high, token, rule = _parse_words(data, at, end, lowest, most, words, values, starts, n)
         if rule:
-            bad = noted(bad, n_bad, (line, rule, token, token_end(data, token, end, True), first, whole))
-            n_bad += 1
+            bad, n_bad = note(bad, n_bad, data, line, rule, token, True, first, whole)
         else:
             lines[rows] = line
             rows += 1

@@ -3,22 +3,11 @@
 import numpy as np
 from numba import njit
 
-from tagcore.kernels.parsing.lines import (
-    BINARY,
-    COMMA,
-    NEWLINE,
-    NUMBER,
-    TAG,
-    TEXT,
-    WIDTH,
-    count_byte,
-    is_blank,
-    line_end,
-    noted,
-    skip_blanks,
-    token_end,
-)
+from tagcore.kernels.parsing.characters import COMMA
+from tagcore.kernels.parsing.lines import count_byte, is_blank, line_end, skip_blanks
 from tagcore.kernels.parsing.numbers import parse_number
+from tagcore.kernels.parsing.rows import filled, note, room_for_rows, room_for_words
+from tagcore.kernels.parsing.rules import BINARY, NUMBER, TAG, TEXT, WIDTH
 from tagcore.kernels.parsing.utf8 import utf8_flaw
 
 CLASS, FLAG = -1, -2
@@ -69,12 +58,9 @@ def uci_rows(data, column):
     `column[k]` is the number of field k among the words, or CLASS, or FLAG for one that is 0 or 1 and no word. The
     class of row i is data[class_starts[i]:class_stops[i]]. Blank lines are no rows.
     """
-    n_lines = count_byte(data, NEWLINE) + 1
-    room = count_byte(data, COMMA) + n_lines
-    lines, word_ptr = np.empty(n_lines, np.int64), np.zeros(n_lines + 1, np.int64)
-    words, values, starts = np.empty(room, np.int32), np.empty(room, np.float32), np.empty(room, np.int64)
-    spans, flags = np.empty((n_lines, 2), np.int64), np.empty(n_lines, np.bool_)
-    bad = np.empty((16, 6), np.int64)
+    lines, word_ptr, tag_ptr, bad = room_for_rows(data)
+    words, values, starts = room_for_words(count_byte(data, COMMA) + lines.size)
+    tags, spans, flags = np.empty(0, np.int32), np.empty((lines.size, 2), np.int64), np.empty(lines.size, np.bool_)
     rows, n_bad, line, start = 0, 0, -1, 0
     while start < data.size:
         line += 1
@@ -86,13 +72,10 @@ def uci_rows(data, column):
             data, first, end, column, words, values, starts, word_ptr[rows], spans[rows]
         )
         if rule:
-            bad = noted(bad, n_bad, (line, rule, token, token_end(data, token, end, False), first, end))
-            n_bad += 1
+            bad, n_bad = note(bad, n_bad, data, line, rule, token, False, first, end)
         else:
             lines[rows] = line
             rows += 1
             word_ptr[rows] = n
-    n = word_ptr[rows]
-    none = np.empty(0, np.int32)
-    good = (lines[:rows], word_ptr[: rows + 1], words[:n], values[:n], word_ptr[:0], none, starts[:n], bad[:n_bad])
+    good = filled(rows, lines, word_ptr, words, values, tag_ptr, tags, starts, bad[:n_bad])
     return good, spans[:rows, 0].copy(), spans[:rows, 1].copy(), flags[:rows]

@@ -3,29 +3,11 @@
 import numpy as np
 from numba import njit
 
-from tagcore.kernels.parsing.lines import (
-    BAR,
-    COLON,
-    COMMA,
-    NEWLINE,
-    NUMBER,
-    PAIR,
-    QUOTE,
-    SPACE,
-    SPACE_NAME,
-    TAB,
-    TAG,
-    TEXT,
-    WIDTH,
-    count_byte,
-    filled,
-    is_blank,
-    line_end,
-    noted,
-    skip_blanks,
-    token_end,
-)
+from tagcore.kernels.parsing.characters import BAR, COLON, COMMA, QUOTE, SPACE, TAB
+from tagcore.kernels.parsing.lines import count_byte, is_blank, line_end, skip_blanks
 from tagcore.kernels.parsing.numbers import parse_number
+from tagcore.kernels.parsing.rows import filled, note, room_for_rows
+from tagcore.kernels.parsing.rules import NUMBER, PAIR, SPACE_NAME, TAG, TEXT, WIDTH
 from tagcore.kernels.parsing.svmlight import parse_labels
 from tagcore.kernels.parsing.utf8 import utf8_flaw
 
@@ -79,16 +61,13 @@ def vw_rows(data, longest):
     Word i of the rows is data[words[i]:word_stops[i]] in the namespace numbered spaces[i], whose name stands at
     `space_starts` and has at most `longest` bytes. A word may be there twice in a row. Blank lines are no rows.
     """
-    n_lines = count_byte(data, NEWLINE) + 1
+    lines, word_ptr, tag_ptr, bad = room_for_rows(data)
     n_spaces = count_byte(data, BAR)
-    room = count_byte(data, SPACE) + count_byte(data, TAB) + n_spaces + n_lines
-    lines = np.empty(n_lines, np.int64)
-    word_ptr, tag_ptr = np.zeros(n_lines + 1, np.int64), np.zeros(n_lines + 1, np.int64)
+    room = count_byte(data, SPACE) + count_byte(data, TAB) + n_spaces + lines.size
     words, word_stops = np.empty(room, np.int64), np.empty(room, np.int64)
     spaces, values, starts = np.empty(room, np.int32), np.empty(room, np.float32), np.empty(room, np.int64)
     space_starts, space_stops = np.empty(n_spaces, np.int64), np.empty(n_spaces, np.int64)
-    labels = np.empty(count_byte(data, COMMA) + n_lines, np.int64)
-    bad = np.empty((16, 6), np.int64)
+    labels = np.empty(count_byte(data, COMMA) + lines.size, np.int64)
     rows, n_bad, line, start, space = 0, 0, -1, 0, -1
     while start < data.size:
         line += 1
@@ -126,8 +105,7 @@ def vw_rows(data, longest):
             n += value != 0
             at = skip_blanks(data, at, end)
         if rule:
-            bad = noted(bad, n_bad, (line, rule, token, token_end(data, token, end, True), first, end))
-            n_bad += 1
+            bad, n_bad = note(bad, n_bad, data, line, rule, token, True, first, end)
         else:
             lines[rows] = line
             rows += 1

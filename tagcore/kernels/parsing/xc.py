@@ -3,24 +3,11 @@
 import numpy as np
 from numba import njit
 
-from tagcore.kernels.parsing.lines import (
-    COLON,
-    COMMA,
-    NEWLINE,
-    NUMBER,
-    PAIR,
-    TAG,
-    TWICE,
-    WORD,
-    count_byte,
-    filled,
-    is_blank,
-    line_end,
-    noted,
-    skip_blanks,
-    token_end,
-)
+from tagcore.kernels.parsing.characters import COLON, COMMA
+from tagcore.kernels.parsing.lines import count_byte, is_blank, line_end, skip_blanks
 from tagcore.kernels.parsing.numbers import parse_number, parse_whole
+from tagcore.kernels.parsing.rows import filled, note, room_for_rows, room_for_words
+from tagcore.kernels.parsing.rules import NUMBER, PAIR, TAG, TWICE, WORD
 
 
 @njit(cache=True, nogil=True)
@@ -75,14 +62,10 @@ def xc_rows(data, n_words, n_tags):
 
     `lines` counts from the start of `data`. A value that is NaN is for the caller to round: it stands at `starts`.
     """
-    n_lines = count_byte(data, NEWLINE) + 1
-    n_values = count_byte(data, COLON)
-    lines = np.empty(n_lines, np.int64)
-    word_ptr, tag_ptr = np.zeros(n_lines + 1, np.int64), np.zeros(n_lines + 1, np.int64)
-    words, values = np.empty(n_values, np.int32), np.empty(n_values, np.float32)
-    tags, starts = np.empty(count_byte(data, COMMA) + n_lines, np.int32), np.empty(n_values, np.int64)
+    lines, word_ptr, tag_ptr, bad = room_for_rows(data)
+    words, values, starts = room_for_words(count_byte(data, COLON))
+    tags = np.empty(count_byte(data, COMMA) + lines.size, np.int32)
     word_seen, tag_seen = np.full(n_words, -1, np.int32), np.full(n_tags, -1, np.int32)
-    bad = np.empty((16, 6), np.int64)
     rows, n_bad, line, start = 0, 0, -1, 0
     while start < data.size:
         line += 1
@@ -92,8 +75,7 @@ def xc_rows(data, n_words, n_tags):
         if rule == 0:
             n, token, rule = parse_pairs(data, at, end, line, 0, word_seen, words, values, starts, n)
         if rule:
-            bad = noted(bad, n_bad, (line, rule, token, token_end(data, token, end, True), start, end))
-            n_bad += 1
+            bad, n_bad = note(bad, n_bad, data, line, rule, token, True, start, end)
         else:
             lines[rows] = line
             rows += 1

@@ -8,7 +8,7 @@ import numpy as np
 
 from tagcore.corpus import Block, Names
 from tagcore.kernels.parsing.arff import arff_rows
-from tagcore.kernels.parsing.lines import AFTER, BINARY, NUMBER, PAIR, TWICE, WIDTH, WORD
+from tagcore.kernels.parsing.rules import AFTER, BINARY, NUMBER, PAIR, TWICE, WIDTH, WORD
 from tagcore.readers.arff.header import Header, read_header
 from tagcore.readers.arff.labels import read_labels
 from tagcore.readers.bad_rows import ReadError

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from tagcore.corpus import Block, Names, documents_table, taggings_table
 from tagcore.kernels.parsing.leading_number import headed_bags
-from tagcore.kernels.parsing.lines import NUMBER, PAIR, TAG, TWICE, WORD
+from tagcore.kernels.parsing.rules import NUMBER, PAIR, TAG, TWICE, WORD
 from tagcore.readers.bad_rows import ReadError
 from tagcore.readers.companions import companion_file
 from tagcore.readers.ids import DocumentNumbers

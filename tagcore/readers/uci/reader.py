@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from tagcore.corpus import Block, Names
-from tagcore.kernels.parsing.lines import BINARY, NUMBER, TAG, TEXT, WIDTH
+from tagcore.kernels.parsing.rules import BINARY, NUMBER, TAG, TEXT, WIDTH
 from tagcore.kernels.parsing.uci import CLASS, FLAG, uci_rows
 from tagcore.readers.arff.reader import after_line
 from tagcore.readers.bad_rows import ReadError

@@ -18,12 +18,15 @@ TRAPS = {"fastapi": (0, 151), "sqlalchemy": (2, 1)}  # prefect 3.8 breaks, silen
 
 @dataclass(frozen=True)
 class Check:
+    """One thing that was checked, and what was found."""
+
     name: str
     state: Literal["ok", "bad"]
     found: str
 
 
 def all_checks(home: Path | None) -> list[Check]:
+    """Checks of the machine, the installed packages and what the settings of a state folder name."""
     return list(_machine()) + list(_packages()) + [_guarded(*c) for c in _services(home)]
 
 

@@ -10,7 +10,10 @@ if TYPE_CHECKING:
 
 
 def prepare(home: Path | None, say: Callable[[str], None], cluster: str | None = None) -> "Settings":
-    """Must be called before anything imports prefect: its settings are read from the environment at import."""
+    """Settings of this process, set in its environment for flows, and its Prefect API, started if need be.
+
+    Call it before anything imports prefect, which reads the environment at import.
+    """
     from infra.stack.prefect import connect, ensure_server
     from tagcore.store.files import require_writable
     from tasks.cluster.backend import Cluster

@@ -1,4 +1,4 @@
-"""How a background server keeps house by itself: it ends when unused or replaced, and keeps its log short."""
+"""The end of a background server that nobody uses any more or that was replaced, and the length of its log."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LOG_LIMIT = 2_000_000  # bytes
-LOOK_SECONDS = 10.0
+CHECK_SECONDS = 10.0
 
 
 class Stoppable(Protocol):
@@ -36,20 +36,21 @@ class IdleTracker:
         self.last = time.monotonic()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def noted(message: MutableMapping[str, Any]) -> None:
+        async def send_and_note(message: MutableMapping[str, Any]) -> None:
             self.last = time.monotonic()
             await send(message)
 
-        use = scope["type"] != "lifespan"  # which lasts as long as the server
-        self.open += use
+        counted = scope["type"] != "lifespan"  # which lasts as long as the server
+        self.open += counted
         try:
-            await self.app(scope, receive, noted)
+            await self.app(scope, receive, send_and_note)
         finally:
-            self.open -= use
+            self.open -= counted
             self.last = time.monotonic()
 
     @property
     def idle_seconds(self) -> float:
+        """How long ago the last connection ended; 0 while one is open."""
         return 0.0 if self.open else time.monotonic() - self.last
 
 
@@ -58,13 +59,14 @@ async def end_when_idle(
 ) -> None:
     """End the server once nobody has used it for `idle_seconds` (0: never) or `state` names another process."""
     while not server.should_exit:
-        await asyncio.sleep(min(LOOK_SECONDS, idle_seconds / 4 or LOOK_SECONDS))
+        await asyncio.sleep(min(CHECK_SECONDS, idle_seconds / 4 or CHECK_SECONDS))
         shorten_log(log, LOG_LIMIT)
         unused = server.started and 0 < idle_seconds < activity.idle_seconds
         server.should_exit = unused or not names_this_process(state)
 
 
 def names_this_process(state: Path) -> bool:
+    """Whether the state file of a server names the process that asks."""
     try:
         return bool(json.loads(state.read_text())["pid"] == os.getpid())
     except (OSError, ValueError, KeyError, TypeError):

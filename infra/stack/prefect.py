@@ -45,6 +45,7 @@ class Server:
 
     @property
     def pid(self) -> int:
+        """The id of the server's process."""
         return self.process.pid
 
     @property
@@ -53,6 +54,7 @@ class Server:
         return f"http://127.0.0.1:{self.port}"
 
     def offers(self, services: Services) -> bool:
+        """Whether it has the versions of this process, and at least these services."""
         return self.versions == _versions() and services in ("minimal", self.services)
 
     def answers(self, seconds: float) -> bool:
@@ -87,7 +89,7 @@ def ensure_server(
 
     with exclusive(folder / "server.lock", timeout=timeout, waiting=waiting):
         server = _recorded(home)
-        if server and server.offers(services) and _comes_up(server, _patience(server, timeout), say):
+        if server and server.offers(services) and _comes_up(server, _seconds_to_wait(server, timeout), say):
             return replace(server, seconds=time.monotonic() - begun)
         if server:
             why = "does not answer" if server.offers(services) else "has another version or fewer services"
@@ -165,8 +167,8 @@ def _recorded(home: Path) -> Server | None:
     return server if process.find() else None
 
 
-def _patience(server: Server, timeout: float) -> float:
-    """A server found in the middle of its start gets the rest of its time."""
+def _seconds_to_wait(server: Server, timeout: float) -> float:
+    """How long to wait for a running server: one found in the middle of its start gets the rest of its time."""
     return max(ANSWER_SECONDS, timeout - (time.time() - server.process.created))
 
 
@@ -198,12 +200,12 @@ def _root() -> str:
 def _comes_up(server: Server, seconds: float, say: Callable[[str], None]) -> bool:
     """Wait until the server answers; False once it has died or `seconds` are over."""
     begun = time.monotonic()
-    told = 0.0
+    last_message = 0.0
     while (waited := time.monotonic() - begun) < seconds and server.process.find():
         if server.answers(min(1.0, seconds - waited)):
             return True
-        if waited - told >= 10:
-            told = waited
+        if waited - last_message >= 10:
+            last_message = waited
             say(f"the Prefect server is still starting ({waited:.0f} s)")
         time.sleep(0.05)
     return False

@@ -13,7 +13,7 @@ from pathlib import Path
 import uvicorn
 from prefect.server.api.server import create_app
 from prefect.server.database.configurations import AioSqliteConfiguration
-from prefect.server.database.dependencies import MODELS_DEPENDENCIES
+from prefect.server.database.dependencies import temporary_database_config
 from prefect.settings import get_current_settings
 from sqlalchemy.ext.asyncio import AsyncSession, AsyncSessionTransaction
 
@@ -38,22 +38,25 @@ class QueuedWrites(AioSqliteConfiguration):
 
 
 async def serve(listener: socket.socket, idle_seconds: float, state: Path, log: Path) -> None:
+    """Serve Prefect's API and pages on the listener until the server is unused, replaced or asked to end."""
     database = get_current_settings().server.database.connection_url
     assert database is not None
-    MODELS_DEPENDENCIES["database_config"] = QueuedWrites(connection_url=database.get_secret_value())
-    activity = IdleTracker(create_app(final=True))
-    server = uvicorn.Server(
-        uvicorn.Config(
-            activity,
-            lifespan="on",
-            log_level="warning",
-            access_log=False,
-            timeout_graceful_shutdown=GRACE_SECONDS,
+    with temporary_database_config(QueuedWrites(connection_url=database.get_secret_value())):
+        activity = IdleTracker(create_app(final=True))
+        server = uvicorn.Server(
+            uvicorn.Config(
+                activity,
+                lifespan="on",
+                log_level="warning",
+                access_log=False,
+                timeout_graceful_shutdown=GRACE_SECONDS,
+            )
         )
-    )
-    house = asyncio.create_task(end_when_idle(server, activity, idle_seconds=idle_seconds, state=state, log=log))
-    await server.serve(sockets=[listener])
-    house.cancel()
+        housekeeping = asyncio.create_task(
+            end_when_idle(server, activity, idle_seconds=idle_seconds, state=state, log=log)
+        )
+        await server.serve(sockets=[listener])
+        housekeeping.cancel()
 
 
 def main() -> None:

@@ -80,7 +80,7 @@ def exclusive(lock: Path, *, timeout: float, waiting: Callable[[], None]) -> Ite
     """Hold `lock` against other processes; `waiting` is called once if somebody else has it first."""
     with lock.open("a") as handle:
         deadline = time.monotonic() + timeout
-        told = False
+        announced = False
         while True:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -88,9 +88,9 @@ def exclusive(lock: Path, *, timeout: float, waiting: Callable[[], None]) -> Ite
             except BlockingIOError:
                 if time.monotonic() > deadline:
                     raise TimeoutError(f"{lock} is still held by another process after {timeout:.0f} s") from None
-                if not told:
+                if not announced:
                     waiting()
-                    told = True
+                    announced = True
                 time.sleep(0.1)
         yield
 

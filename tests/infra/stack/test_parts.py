@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infra.stack import idle as watch
+from infra.stack import idle
 from infra.stack.prefect import client_environment, ensure_server, server_status, stop_server
 from infra.stack.prefect_settings import server_environment
 from infra.stack.process import ProcessId, end, exclusive
@@ -125,15 +125,15 @@ time.sleep(300)
 
 
 def test_a_lock_that_is_not_given_back_is_named(tmp_path: Path) -> None:
-    told: list[bool] = []
+    waited: list[bool] = []
     lock = tmp_path / "server.lock"
     with (
         exclusive(lock, timeout=1, waiting=lambda: None),
         pytest.raises(TimeoutError, match=r"server\.lock is still held"),
-        exclusive(lock, timeout=0.3, waiting=lambda: told.append(True)),
+        exclusive(lock, timeout=0.3, waiting=lambda: waited.append(True)),
     ):
         pass
-    assert told == [True]
+    assert waited == [True]
 
 
 @dataclass
@@ -143,7 +143,7 @@ class FakeServer:
 
 
 def test_open_connections_count_as_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(idle, "CHECK_SECONDS", 0.01)
     state = tmp_path / "server.json"
     state.write_text(json.dumps({"pid": os.getpid()}))
     released = asyncio.Event()
@@ -152,15 +152,15 @@ def test_open_connections_count_as_use(tmp_path: Path, monkeypatch: pytest.Monke
         await released.wait()
 
     async def story() -> None:
-        activity, server = watch.IdleTracker(until_released), FakeServer()
-        house = watch.end_when_idle(server, activity, idle_seconds=0.05, state=state, log=tmp_path / "log")
-        house_task = asyncio.create_task(house)
+        activity, server = idle.IdleTracker(until_released), FakeServer()
+        ending = idle.end_when_idle(server, activity, idle_seconds=0.05, state=state, log=tmp_path / "log")
+        ending_task = asyncio.create_task(ending)
         socket = asyncio.create_task(activity({"type": "websocket"}, until_released, until_released))
         await asyncio.sleep(0.3)
         assert not server.should_exit
         released.set()
         await socket
-        await asyncio.wait_for(house_task, timeout=30)
+        await asyncio.wait_for(ending_task, timeout=30)
         assert server.should_exit
 
     asyncio.run(story())
@@ -170,14 +170,14 @@ def test_open_connections_count_as_use(tmp_path: Path, monkeypatch: pytest.Monke
 def test_a_server_that_is_no_longer_named_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str | None
 ) -> None:
-    monkeypatch.setattr(watch, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(idle, "CHECK_SECONDS", 0.01)
     if state is not None:
         (tmp_path / "server.json").write_text(state)
     server = FakeServer()
-    house = watch.end_when_idle(
-        server, watch.IdleTracker(None), idle_seconds=0, state=tmp_path / "server.json", log=tmp_path / "log"
+    ending = idle.end_when_idle(
+        server, idle.IdleTracker(None), idle_seconds=0, state=tmp_path / "server.json", log=tmp_path / "log"
     )  # type: ignore[arg-type]
-    asyncio.run(asyncio.wait_for(house, timeout=30))
+    asyncio.run(asyncio.wait_for(ending, timeout=30))
     assert server.should_exit
 
 
@@ -190,7 +190,7 @@ def test_a_long_log_keeps_its_newest_whole_lines(
     log = tmp_path_factory.mktemp("logs") / "server.log"
     whole = b"".join(line + b"\n" for line in lines)
     log.write_bytes(whole)
-    watch.shorten_log(log, limit)
+    idle.shorten_log(log, limit)
     kept = log.read_bytes()
     assert whole.endswith(kept)
     assert len(kept) <= limit

@@ -15,7 +15,7 @@ REPO = Path(__file__).parents[3]
 
 
 class DaskProcesses:
-    """Workers come and go one by one. With `tls` they speak to none that cannot show a certificate."""
+    """A scheduler whose workers come and go one by one; with `tls` they speak to none without a certificate."""
 
     def __init__(self, folder: Path, *, tls: Tls | None = None, **env: str) -> None:
         self.folder = folder
@@ -30,14 +30,14 @@ class DaskProcesses:
         self.address = self.client.scheduler_info(n_workers=0)["address"]
 
     def grow(self, count: int) -> None:
-        """Until there are so many workers."""
+        """Starts workers until there are so many."""
         while len(self.workers) < count:
             options = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--memory-limit", "1GiB"]
             self.workers.append(self._start("worker", self.address, *options))
         self.client.wait_for_workers(count, timeout=60)
 
     def kill_worker(self) -> int:
-        """Ends the oldest at once; how many values it held."""
+        """Kills the oldest worker; returns how many values it held."""
         oldest = self.workers.pop(0)
         (address,) = (a for a, pid in self.client.run(os.getpid).items() if pid == oldest.pid)
         held = len(self.client.has_what([address])[address])
@@ -54,7 +54,7 @@ class DaskProcesses:
 
     def _start(self, what: str, *options: str) -> subprocess.Popen:
         log = open(self.folder / f"{what}-{time.monotonic_ns()}.log", "wb")  # noqa: SIM115  the process holds it
-        command = [sys.executable, "-m", f"distributed.cli.dask_{what}", *options, *map(str, self.tls)]
+        command = [sys.executable, "-m", "dask", what, *options, *map(str, self.tls)]
         return subprocess.Popen(command, cwd=REPO, env=self.env, stdout=log, stderr=log)
 
     @staticmethod

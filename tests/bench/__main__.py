@@ -25,6 +25,7 @@ SECTIONS = {
     "inference": "BMLPL: quality against time",
     "lowrank": "Low-rank baselines of the BMLPL paper",
     "cluster": "What a round on a cluster costs",
+    "prefect": "Our Prefect server process against Prefect's command",
     "runs": "Whole runs: quality, and the overhead of Prefect and MLflow",
 }
 SCALE = {

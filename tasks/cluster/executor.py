@@ -128,7 +128,7 @@ class DaskExecutor:
         results = {result.key: result for reference in references if (result := reference())}
         if not results:
             return
-        # a plain dictionary would do, but Dask hashes every argument in it: 5 to 15 % of a round that shares little
+        # a plain dictionary would do, but Dask hashes every argument in it: up to a fifth of the driver's time a round
         layer = f"calls-{self._run}-{next(self._serial)}"
         graph = HighLevelGraph({layer: tasks}, {layer: set()})
         futures = self.client.get(graph, list(results), sync=False)

@@ -54,6 +54,25 @@ def test_writers_queue_where_prefects_own_fail(tmp_path: Path) -> None:
     assert own != "(0, 8)", "Prefect's transactions queue by themselves now: QueuedWrites can go"
 
 
+def test_the_server_queues_its_writes(tmp_path: Path) -> None:
+    code = """
+import asyncio, sys, uvicorn
+from pathlib import Path
+from prefect.server.database import provide_database_interface
+from infra.stack.prefect_server import serve
+
+async def show(server, sockets):
+    print(type(provide_database_interface().database_config).__name__)
+
+uvicorn.Server.serve = show
+asyncio.run(serve(None, 0, Path(sys.argv[1]), Path(sys.argv[1])))
+"""
+    environment = os.environ | client_environment(None, tmp_path)
+    command = [sys.executable, "-c", code, str(tmp_path / "none")]
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "QueuedWrites"
+
+
 @pytest.mark.parametrize("hours", ["a day", "-1", "nan", "inf"])
 def test_odd_idle_hours_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hours: str) -> None:
     monkeypatch.setenv("TAGFLOW_PREFECT_IDLE_HOURS", hours)

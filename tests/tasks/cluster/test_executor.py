@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from dask.sizeof import sizeof
 from sklearn.base import clone
 
-from tagcore.baselines import OneVsRestLinear, PassiveAggressive, Ridge
+from tagcore.baselines import BCS, LEML, WSABIE, OneVsRestLinear, PassiveAggressive, Ridge
 from tagcore.features.rows import InMemory
 from tagcore.models import BMLPL, BOMC
 from tagcore.models.bomc.shards import Documents
@@ -57,6 +57,7 @@ def models_on(executor):
     """Estimators that spread tags or rows over an executor, as bytes."""
     X, Y = noisy(400, 60, 300)
     models = [PassiveAggressive(max_iter=2), OneVsRestLinear(), Ridge(), Ridge(solver="cg")]
+    models += [LEML(4, max_iter=2), WSABIE(4, max_iter=2), BCS(4)]
     fitted = [model.fit(X, Y, executor=executor) for model in models]
     return [getattr(model, name).tobytes() for model in fitted for name in model._arrays]
 

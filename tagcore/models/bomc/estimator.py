@@ -184,7 +184,7 @@ class BOMC(TagModel):
         return self
 
     def proba(self, scores: np.ndarray) -> np.ndarray:
-        """The normal distribution function of the scores."""
+        """Gives the normal distribution function of the scores."""
         return ndtr(scores)
 
     def predict(self, X: Any) -> sp.csr_matrix:

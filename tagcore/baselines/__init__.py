@@ -1,4 +1,4 @@
-"""What users would pick instead of a published model, behind the same interface."""
+"""Models that users would pick instead of a published one, behind the same interface."""
 
 from tagcore.baselines.knn.estimator import KNN
 from tagcore.baselines.lasvm.estimator import LaSVM

@@ -51,5 +51,5 @@ class Popular(TagModel):
 
 
 def document_shares(Y: sp.csr_matrix) -> np.ndarray:
-    """Share of the documents that carry each tag."""
+    """Gives the share of the documents that carry each tag."""
     return np.bincount(Y.indices, minlength=Y.shape[1]) / Y.shape[0]

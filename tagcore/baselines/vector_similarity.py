@@ -13,7 +13,7 @@ from tagcore.features.rows import Rows, load_all
 from tagcore.text.selection import SelectWords
 from tagcore.training import FitContext
 
-_CELLS = 4_000_000  # comparisons of tags that are held at once
+_BLOCK_CELLS = 4_000_000  # comparisons of tags that are held at once
 _EPSILON = 1e-6  # what the share of documents may add to a score: it decides ties and orders what no one suggests
 
 
@@ -77,37 +77,37 @@ class VectorSimilarity(TagModel):
 
     def _scores(self, X: sp.csr_matrix) -> np.ndarray:
         votes, voters = np.zeros((X.shape[0], self.n_labels_)), np.empty(X.shape[0], np.int64)
-        score_rows(*kernel_rows(self._selected(X)), *self._settings(), votes, voters)
+        score_rows(*kernel_rows(self._selected(X)), *self._kernel_arguments(), votes, voters)
         return np.where(voters[:, None] > 0, _with_shares(votes, self.shares_), self.shares_)
 
     def _top_k(self, X: sp.csr_matrix, k: int) -> tuple[np.ndarray, np.ndarray]:
         tags, scores = np.empty((X.shape[0], k), np.int64), np.empty((X.shape[0], k))
         width = min(self.n_documents * self.n_tags, self.n_labels_)
-        step = max(1, _CELLS // (width * (width + k)))
+        step = max(1, _BLOCK_CELLS // (width * (width + k)))
         for start in range(0, X.shape[0], step):
             rows = slice(start, start + step)
             tags[rows], scores[rows] = self._suggest(X[rows], k, width)
         return tags, scores
 
     def _suggest(self, X: sp.csr_matrix, k: int, width: int) -> tuple[np.ndarray, np.ndarray]:
-        """The k best of at most `width` suggested tags and of the most common others."""
+        """Gives the k best of at most `width` suggested tags and of the most common others."""
         n = X.shape[0]
         suggested, votes, voters = np.zeros((n, width), np.int64), np.zeros((n, width)), np.empty(n, np.int64)
-        suggest_rows(*kernel_rows(self._selected(X)), *self._settings(), suggested, votes, voters)
-        common = best_k(self.shares_[None], k + width)[0]  # k of these at least are not suggested
-        unasked = np.repeat(common, n, axis=0)
-        again = (unasked[:, :, None] == np.where(votes > 0, suggested, -1)[:, None, :]).any(axis=2)
-        tags = np.concatenate([suggested, unasked], axis=1)
-        scores = _with_shares(np.concatenate([votes, np.zeros(again.shape)], axis=1), self.shares_[tags])
+        suggest_rows(*kernel_rows(self._selected(X)), *self._kernel_arguments(), suggested, votes, voters)
+        most_common = best_k(self.shares_[None], k + width)[0]  # k of these at least are not suggested
+        common_tags = np.repeat(most_common, n, axis=0)
+        repeated = (common_tags[:, :, None] == np.where(votes > 0, suggested, -1)[:, None, :]).any(axis=2)
+        tags = np.concatenate([suggested, common_tags], axis=1)
+        scores = _with_shares(np.concatenate([votes, np.zeros(repeated.shape)], axis=1), self.shares_[tags])
         scores[voters == 0] = self.shares_[tags[voters == 0]]
-        scores[np.concatenate([votes == 0, again], axis=1)] = -1.0
+        scores[np.concatenate([votes == 0, repeated], axis=1)] = -1.0
         best = np.lexsort((tags, -scores))[:, :k]
         return np.take_along_axis(tags, best, axis=1), np.take_along_axis(scores, best, axis=1)
 
     def _selected(self, X: sp.csr_matrix) -> sp.csr_matrix:
         return X if self.words_.size == X.shape[1] else X[:, self.words_]
 
-    def _settings(self) -> tuple[Postings, Postings, int, float]:
+    def _kernel_arguments(self) -> tuple[Postings, Postings, int, float]:
         index = (self.word_starts_, self.documents_, self.weights_)
         return index, self._tagging(), min(self.n_documents, self.tag_starts_.size - 1), 1.0
 
@@ -116,15 +116,15 @@ class VectorSimilarity(TagModel):
 
 
 def _with_shares(votes: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Scores in [0, 1] whose order is that of (votes, shares), and every vote above none."""
+    """Gives scores in [0, 1] whose order is that of (votes, shares), and every vote above none."""
     return np.where(votes > 0, (1 - 2 * _EPSILON) * votes + _EPSILON, 0.0) + _EPSILON * shares
 
 
 def _top_tags(Y: sp.csr_matrix, shares: np.ndarray, t: int) -> tuple[np.ndarray, np.ndarray]:
-    """(starts, ids): at most t tags of each document, those with most counts."""
-    carried = np.diff(Y.indptr)
-    documents = np.repeat(np.arange(Y.shape[0]), carried)
+    """Gives (starts, ids) of at most t tags of each document, those with most counts."""
+    tags_per_document = np.diff(Y.indptr)
+    documents = np.repeat(np.arange(Y.shape[0]), tags_per_document)
     order = np.lexsort((Y.indices, -shares[Y.indices], -Y.data, documents))
-    place = np.arange(Y.nnz) - np.repeat(Y.indptr[:-1], carried)
-    starts = np.concatenate(([0], np.cumsum(np.minimum(carried, t))))
+    place = np.arange(Y.nnz) - np.repeat(Y.indptr[:-1], tags_per_document)
+    starts = np.concatenate(([0], np.cumsum(np.minimum(tags_per_document, t))))
     return starts.astype(np.int64), Y.indices[order][place < t].astype(np.int32)

@@ -18,13 +18,13 @@ from tagcore.shards import Arrays, Executor, Shard, Shards, row_shards
 POLICIES = ("raw", "balanced", "tags", "words")
 
 
-def bipartite_graph(Y: sp.csr_matrix, B: sp.csr_matrix, policy: str = "balanced") -> "Bipartite":
-    """The graph of taggings Y (m × n, counts) and words B (m × p, counts), without nodes of degree 0.
+def bipartite_graph(Y: sp.csr_matrix, B: sp.csr_matrix, policy: str = "balanced") -> "BipartiteGraph":
+    """Builds the graph of taggings Y (m × n, counts) and words B (m × p, counts), without nodes of degree 0.
 
     `policy` sets γ: "raw" is 1, "balanced" ΣB / ΣY, so that tags and words weigh the same in total; "tags" and "words"
     leave out the edges of the other kind, whose nodes then have degree 0.
     """
-    Y, B = _weights(Y, "Y"), _weights(B, "B")
+    Y, B = _checked_weights(Y, "Y"), _checked_weights(B, "B")
     if Y.shape[0] != B.shape[0]:
         raise ValueError(f"Y has {Y.shape[0]} documents, B has {B.shape[0]}")
     gamma, beta = _scales(Y.sum(), B.sum(), policy)
@@ -33,11 +33,11 @@ def bipartite_graph(Y: sp.csr_matrix, B: sp.csr_matrix, policy: str = "balanced"
     documents, columns = np.flatnonzero(np.diff(C.indptr)), np.unique(C.indices)
     if not documents.size:
         raise ValueError(f"the graph has no edge under the policy {policy!r}: no document has a tag or word")
-    return Bipartite(C[documents][:, columns], documents, columns, (*Y.shape, B.shape[1]), gamma)
+    return BipartiteGraph(C[documents][:, columns], documents, columns, (*Y.shape, B.shape[1]), gamma)
 
 
 @dataclass(frozen=True, eq=False)
-class Bipartite:
+class BipartiteGraph:
     """Weights between documents and columns, all of positive degree, and which nodes of the data they are."""
 
     weights: sp.csr_matrix  # C, documents × columns
@@ -63,7 +63,7 @@ class Bipartite:
 
     @property
     def n_tags(self) -> int:
-        """How many of the columns are tags: these come first."""
+        """The number of columns that are tags: these come first."""
         return int(np.searchsorted(self.columns, self.shape[1]))
 
     @property
@@ -77,30 +77,30 @@ class Bipartite:
         return self.columns[self.n_tags :] - self.shape[1]
 
     def to_documents(self, values: np.ndarray, missing: Any) -> np.ndarray:
-        """One value per document of the data; `missing` where a document is not in the graph."""
-        return _spread(values, self.documents, self.shape[0], missing)
+        """Gives one value per document of the data; `missing` where a document is not in the graph."""
+        return _scatter(values, self.documents, self.shape[0], missing)
 
     def to_tags(self, values: np.ndarray, missing: Any) -> np.ndarray:
-        """One value per tag of the data, from one per column."""
-        return _spread(values[: self.n_tags], self.tags, self.shape[1], missing)
+        """Gives one value per tag of the data, from one per column."""
+        return _scatter(values[: self.n_tags], self.tags, self.shape[1], missing)
 
     def to_words(self, values: np.ndarray, missing: Any) -> np.ndarray:
-        """One value per word of the data, from one per column."""
-        return _spread(values[self.n_tags :], self.words, self.shape[2], missing)
+        """Gives one value per word of the data, from one per column."""
+        return _scatter(values[self.n_tags :], self.words, self.shape[2], missing)
 
     def normalised(self) -> sp.csr_matrix:
-        """Ĉ = D_d^-½ C D_e^-½."""
+        """Gives Ĉ = D_d^-½ C D_e^-½."""
         left, right = self._scaling()
         rows = np.repeat(left, np.diff(self.weights.indptr))
         data = self.weights.data * rows * right[self.weights.indices]
         return sp.csr_matrix((data, self.weights.indices, self.weights.indptr), shape=self.weights.shape)
 
     def operator(self, n_shards: int = 1, executor: Executor | None = None) -> "GraphOperator":
-        """Ĉ as products only, each a pass over shards of documents: C is scaled on the way and not copied."""
+        """Gives Ĉ as products only, each a pass over shards of documents: C is scaled on the way and not copied."""
         return GraphOperator(self.weights, *self._scaling(), n_shards, executor)
 
     def trivial_triplet(self) -> tuple[float, np.ndarray, np.ndarray]:
-        """(1, √(d/vol), √(e/vol)): the first singular triplet, the same for every graph."""
+        """Gives (1, √(d/vol), √(e/vol)), the first singular triplet of every graph."""
         return 1.0, np.sqrt(self.document_degrees / self.volume), np.sqrt(self.column_degrees / self.volume)
 
     def _scaling(self) -> tuple[np.ndarray, np.ndarray]:
@@ -110,7 +110,7 @@ class Bipartite:
 class GraphOperator(LinearOperator):
     """Ĉ over shards of rows: Ĉx stacks what the shards return, Ĉᵀy sums it as a fixed tree.
 
-    So the same number of shards gives the same bits wherever they live. Vectors or blocks of vectors are taken alike.
+    The same number of shards gives the same bits wherever they live. Vectors or blocks of vectors are taken alike.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ def _transposed_times(shard: Shard, state: Arrays, y: np.ndarray) -> Arrays:
 
 
 def _scales(tags: float, words: float, policy: str) -> tuple[float, float]:
-    """(γ, factor of the words)."""
+    """Gives (γ, factor of the words)."""
     if policy == "balanced":
         # where one side is empty there is nothing to balance
         return (float(words / tags), 1.0) if tags > 0 and words > 0 else (1.0, 1.0)
@@ -157,19 +157,19 @@ def _scales(tags: float, words: float, policy: str) -> tuple[float, float]:
     return scales[policy]
 
 
-def _weights(matrix: Any, name: str) -> sp.csr_matrix:
+def _checked_weights(matrix: Any, name: str) -> sp.csr_matrix:
     matrix = sp.csr_matrix(matrix, dtype=np.float64, copy=True)
     matrix.sum_duplicates()
     wrong = ~(np.isfinite(matrix.data) & (matrix.data >= 0))
     if wrong.any():
         at = int(wrong.argmax())
         row = int(np.searchsorted(matrix.indptr, at, side="right")) - 1
-        where = f"document {row}, column {matrix.indices[at]} of {name}"
-        raise ValueError(f"{where} has the weight {matrix.data[at]}, expected a number ≥ 0")
+        place = f"document {row}, column {matrix.indices[at]} of {name}"
+        raise ValueError(f"{place} has the weight {matrix.data[at]}, expected a number ≥ 0")
     return matrix
 
 
-def _spread(values: np.ndarray, places: np.ndarray, size: int, missing: Any) -> np.ndarray:
+def _scatter(values: np.ndarray, places: np.ndarray, size: int, missing: Any) -> np.ndarray:
     values = np.asarray(values)
     whole = np.full((size, *values.shape[1:]), missing, np.result_type(values, missing))
     whole[places] = values

@@ -1,4 +1,4 @@
-"""The published models, one module each."""
+"""The published models, one package each."""
 
 from tagcore.models.bmlpl.estimator import BMLPL
 from tagcore.models.bomc.estimator import BOMC

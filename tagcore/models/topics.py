@@ -28,7 +28,7 @@ class Topic:
 
 
 def topics(model: TopicModel, names: Sequence[str] | None = None, top: int = 5) -> list[Topic]:
-    """All topics of a model, the weightiest first, with their `top` tags; ties to the lower tag id.
+    """Lists all topics of a model, the weightiest first, with their `top` tags; ties to the lower tag id.
 
     Without `names` tags are called by their ids.
     """
@@ -39,11 +39,11 @@ def topics(model: TopicModel, names: Sequence[str] | None = None, top: int = 5) 
         raise ValueError(f"{len(names)} names for {len(V)} tags")
     weights = topic_weights(model)
     best = np.argsort(-V, axis=0, kind="stable")[:top]
-    found = []
+    by_weight = []
     for k in np.argsort(-weights, kind="stable"):
         tags = tuple(str(names[i]) if names is not None else str(i) for i in best[:, k])
-        found.append(Topic(int(k), float(weights[k]), tags, tuple(V[best[:, k], k].tolist())))
-    return found
+        by_weight.append(Topic(int(k), float(weights[k]), tags, tuple(V[best[:, k], k].tolist())))
+    return by_weight
 
 
 def topic_weights(model: TopicModel) -> np.ndarray:

@@ -21,7 +21,7 @@ def conjugate_gradients(
     inner_product: InnerProduct,
     is_solved: StoppingRule,
 ) -> tuple[np.ndarray, int]:
-    """(S with product(S) ≈ right, steps taken), from S = 0, preconditioned by the positive `diagonal`.
+    """Gives (S with product(S) ≈ right, steps taken), from S = 0, preconditioned by the positive `diagonal`.
 
     `inner_product(a, b)` says what the systems are: one number for each, of a shape that multiplies S (all of S is one
     system, or each column, or each row). Any number of steps lowers ½⟨S, product(S)⟩ - ⟨S, right⟩ of each, and a system
@@ -44,7 +44,7 @@ def conjugate_gradients(
 
 
 def inner_products(axis: int | None) -> InnerProduct:
-    """Inner products, summed in float64, of whole arrays (axis None), of each column (0) or of each row (1)."""
+    """Gives inner products, summed in float64, of whole arrays (axis None), of each column (0) or of each row (1)."""
 
     def inner_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return np.asarray(np.sum(a * b, axis=axis, keepdims=True, dtype=np.float64))

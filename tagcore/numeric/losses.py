@@ -10,13 +10,13 @@ class Loss(Protocol):
     """A loss whose results have the type of the scores, float32 or float64."""
 
     def value(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """The loss."""
+        """The value of the loss."""
 
     def slope(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Its first derivative in z."""
+        """The first derivative of the loss in z."""
 
     def curvature(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Its second derivative in z."""
+        """The second derivative of the loss in z."""
 
 
 class Squared:
@@ -53,16 +53,16 @@ class SquaredHinge:
     """max(0, 1 - s·z)², s = 2y - 1."""
 
     def value(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return self._missing(z, y) ** 2
+        return self._shortfall(z, y) ** 2
 
     def slope(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return (2 - 4 * y) * self._missing(z, y)
+        return (2 - 4 * y) * self._shortfall(z, y)
 
     def curvature(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return z.dtype.type(2) * (self._missing(z, y) > 0)
+        return z.dtype.type(2) * (self._shortfall(z, y) > 0)
 
-    def _missing(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """By how much the margin falls short of 1."""
+    def _shortfall(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Gives how far the margin falls short of 1."""
         return np.maximum(1 - (2 * y - 1) * z, 0)
 
 

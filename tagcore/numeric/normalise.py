@@ -5,5 +5,5 @@ from sklearn.preprocessing import normalize
 
 
 def normalise_rows(X: sp.csr_matrix, wanted: bool) -> sp.csr_matrix:
-    """Rows brought to unit Euclidean length, those of zeros left; X itself where that is not wanted."""
+    """Brings rows to unit Euclidean length, those of zeros left; gives X itself where that is not wanted."""
     return normalize(X) if wanted else X

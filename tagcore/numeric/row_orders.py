@@ -5,7 +5,7 @@ from sklearn.utils import check_random_state
 
 
 def pass_orders(n: int, passes: int, shuffle: bool, random_state: int) -> np.ndarray:
-    """The order of n rows in each pass, one line each: drawn anew, or always as they are."""
+    """Gives the order of n rows in each pass, one line each: drawn anew, or always as the rows are."""
     if not shuffle:
         return np.tile(np.arange(n), (passes, 1))
     rng = check_random_state(random_state)

@@ -16,9 +16,9 @@ import scipy.sparse as sp
 from tagcore.corpus import Block, Names
 from tagcore.store.schemas import DOCUMENTS, TAGGINGS
 from tagcore.synthetic.checks import check
-from tagcore.synthetic.columns import numbered, strings
+from tagcore.synthetic.columns import numbered_names, string_column
 from tagcore.synthetic.kernels.corpus import MOST_USERS, draw_documents, draw_topics, render
-from tagcore.synthetic.plan import CorpusPlan, Truth, invented, themed
+from tagcore.synthetic.plan import CorpusPlan, CorpusTruth, invented_plan, themed_plan
 from tagcore.synthetic.themes import COMMON, THEMES
 
 GENERATOR = 2  # goes up when the same parameters give other documents
@@ -75,7 +75,7 @@ class PlantedCorpus:
             check("n_words", n_words, n_tags, 2**31 - 1, whole=True)
             if polysemy > 0 and n_topics == 1:
                 raise ValueError(f"polysemy = {polysemy}, expected 0 where there is one topic only")
-            plan = invented(n_topics, n_words, n_tags, polysemy, seed)
+            plan = invented_plan(n_topics, n_words, n_tags, polysemy, seed)
         self.n_documents = int(n_documents)
         self.words_per_document = float(words_per_document)
         self.tags_per_document = float(tags_per_document)
@@ -96,35 +96,35 @@ class PlantedCorpus:
         return self.n_documents
 
     @property
-    def truth(self) -> Truth:
-        """What was planted."""
+    def truth(self) -> CorpusTruth:
+        """The distributions that were planted."""
         return self.plan.truth
 
     def fingerprint(self) -> str:
-        """A hash of all that decides the content; equal ones mean equal corpora."""
+        """Hashes all that decides the content; equal hashes mean equal corpora."""
         sizes = [self.n_documents, self.words_per_document, self.tags_per_document, self.n_users]
         shares = [self.noise, self.mixing]
         names = [self.plan.word_names, self.plan.tag_names, self.language]
-        known = hashlib.sha256(json.dumps([GENERATOR, self.seed, sizes, shares, names, self.counted]).encode())
+        digest = hashlib.sha256(json.dumps([GENERATOR, self.seed, sizes, shares, names, self.counted]).encode())
         for array in (self.plan.slot_tags, *self.plan.distributions):
-            known.update(f"{array.dtype} {array.size}".encode())
-            known.update(array.tobytes())
-        return known.hexdigest()
+            digest.update(f"{array.dtype} {array.size}".encode())
+            digest.update(array.tobytes())
+        return digest.hexdigest()
 
     def topics(self, first: int, n: int) -> np.ndarray:
-        """The main topic of documents first .. first + n - 1."""
+        """Gives the main topic of documents first .. first + n - 1."""
         check("first", first, 0, self.n_documents, whole=True)
         check("n", n, 0, self.n_documents - first, whole=True)
         return draw_topics(np.uint64(self.seed), first, n, self.plan.n_topics, *self.plan.distributions)
 
     def blocks(self, rows: int = 8192) -> Iterator[Block]:
-        """The documents in order, `rows` at a time; only one block is in memory."""
+        """Yields the documents in order, `rows` at a time; only one block is in memory."""
         check("rows", rows, 1, LONGEST_BLOCK, whole=True)
         for first in range(0, self.n_documents, rows):
             yield self._block(first, min(rows, self.n_documents - first))
 
     def _block(self, first: int, n: int) -> Block:
-        word_starts, words, title_starts, titles, taggings = draw_documents(
+        word_starts, words, title_starts, titles, drawn = draw_documents(
             np.uint64(self.seed),
             first,
             n,
@@ -140,7 +140,7 @@ class PlantedCorpus:
         numbers = np.arange(first, first + n)
         times = EPOCH + STEP * numbers
         documents = {
-            "id": numbered("d", numbers, 10),
+            "id": numbered_names("d", numbers, 10),
             "fetched_at": pa.array(times).view(DOCUMENTS.field("fetched_at").type),
             "language": pa.array([self.language] * n, pa.string()),
         }
@@ -151,17 +151,17 @@ class PlantedCorpus:
         else:
             documents["title"] = self._text(title_starts, titles, first, 2**30, False)
             documents["text"] = self._text(word_starts, words, first, 6, True)
-        document, tag, user, count, before = np.ascontiguousarray(taggings.T)
-        given = [
+        document, tag, user, count, before = np.ascontiguousarray(drawn.T)
+        taggings = [
             pa.array(document),
             pa.array(tag.astype(np.int32)),
-            numbered("user", user, 6) if self.n_users else pa.nulls(user.size, pa.string()),
+            numbered_names("user", user, 6) if self.n_users else pa.nulls(user.size, pa.string()),
             pa.array(count),
             pa.array(times[document] + STEP // MOST_USERS * before).view(TAGGINGS.field("time").type),
         ]
         return Block(
             pa.table([documents.get(f.name, pa.nulls(n, f.type)) for f in DOCUMENTS], schema=DOCUMENTS),
-            pa.table(given, schema=TAGGINGS),
+            pa.table(taggings, schema=TAGGINGS),
             bags,
         )
 
@@ -169,7 +169,7 @@ class PlantedCorpus:
         offsets, text = render(starts, words, self._name_starts, self._name_bytes, first, sentence, full_stop)
         if text.size > LONGEST_BLOCK:
             raise ValueError(f"a block of {starts.size - 1} documents holds {text.size} bytes of text: take fewer rows")
-        return strings(offsets, text)
+        return string_column(offsets, text)
 
 
 def demo_corpus(n_documents: int = 4000, seed: int = 0) -> PlantedCorpus:
@@ -182,7 +182,7 @@ def demo_corpus(n_documents: int = 4000, seed: int = 0) -> PlantedCorpus:
         mixing=0.3,
         n_users=300,
         seed=seed,
-        plan=themed(THEMES, COMMON),
+        plan=themed_plan(THEMES, COMMON),
         language="en",
     )
 

@@ -28,7 +28,7 @@ class Lexicon:
 
     @classmethod
     def invent(cls, parents: np.ndarray, n_words: int, seed: int) -> "Lexicon":
-        """Topics meet in the more frequent words: a topic's own are log-uniform in their rank among all."""
+        """Draws the words of every topic, log-uniform in rank among all: topics meet in the more frequent words."""
         rng = np.random.default_rng([seed, 2])
         ranked = rng.permutation(n_words).astype(np.int32)
         low, high = np.log(min(ANYBODYS, n_words)), np.log(n_words)
@@ -59,14 +59,14 @@ class Lexicon:
         return self._rows[-1].toarray()[0]
 
     def topic_words(self, inherit: float) -> sp.csr_matrix:
-        """(K, V) what each topic says, a share `inherit` of it in the words of its parent, which inherits in turn."""
-        own, k = self._rows[:-1], self.parents.size
+        """Gives (K, V) words of every topic, a share `inherit` from the words of its parent, which inherits in turn."""
+        own_words, k = self._rows[:-1], self.parents.size
         child = np.flatnonzero(self.parents >= 0)
         inherited = sp.csr_matrix((np.full(child.size, inherit), (child, self.parents[child])), shape=(k, k))
         kept = sp.diags_array(np.where(self.parents >= 0, 1.0 - inherit, 1.0))
-        spoken = own
+        spoken = own_words
         for _ in range(depth(self.parents)):
-            spoken = sp.csr_matrix(kept @ own + inherited @ spoken)
+            spoken = sp.csr_matrix(kept @ own_words + inherited @ spoken)
         return spoken
 
     @cached_property
@@ -75,13 +75,13 @@ class Lexicon:
 
 
 def parent_ids(tag_names: Sequence[str], parents: Mapping[str, str]) -> np.ndarray:
-    """Of every tag the number of its parent, -1 where `parents` names none that is a tag."""
+    """Gives the number of every tag's parent, -1 where `parents` names none that is a tag."""
     ids = {name: k for k, name in enumerate(tag_names)}
     return np.array([ids.get(parents.get(name, ""), -1) for name in tag_names], np.int64)
 
 
 def depth(parents: np.ndarray) -> int:
-    """Steps from the deepest topic to its root; a circle raises ValueError."""
+    """Counts the steps from the deepest topic to its root; a circle raises ValueError."""
     at, steps = parents, 0
     while (at >= 0).any():
         if steps == parents.size:

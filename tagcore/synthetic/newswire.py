@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from tagcore.corpus import Block, Names
 from tagcore.store.schemas import DOCUMENTS, TAGGINGS
 from tagcore.synthetic.checks import check
-from tagcore.synthetic.columns import numbered
+from tagcore.synthetic.columns import numbered_names
 from tagcore.synthetic.kernels.newswire import draw_stories, weigh
 from tagcore.synthetic.lexicon import Lexicon, depth, parent_ids
 
@@ -27,7 +27,7 @@ FROZEN = 23_149  # stories in the training part of RCV1-v2, whose idf is of thos
 
 @dataclass(frozen=True, eq=False)
 class NewsTruth:
-    """What was planted."""
+    """The distributions, hierarchy and idf that were planted."""
 
     topic_words: sp.csr_matrix  # (K, V) words of a topic, its ancestors' among them
     any_word: np.ndarray  # (V,) where noise comes from
@@ -114,17 +114,17 @@ class PlantedNewswire:
         return np.log((n + 1.0) / (df + 0.5))
 
     def fingerprint(self) -> str:
-        """A hash of all that decides the content; equal ones mean equal stories."""
+        """Hashes all that decides the content; equal hashes mean equal stories."""
         sizes = [self.n_documents, self.n_train, len(self.words), self.words_per_document, *self.labels.shape]
         shares = [self.noise, self.inherit, self.stray, self.weighted]
         names = [list(self.tags), None if self.ids is None else [str(i) for i in self.ids]]
-        known = hashlib.sha256(json.dumps([GENERATOR, self.seed, sizes, shares, names]).encode())
+        digest = hashlib.sha256(json.dumps([GENERATOR, self.seed, sizes, shares, names]).encode())
         for array in (self.lexicon.parents, self.labels.indptr, self.labels.indices):
-            known.update(array.astype(np.int64).tobytes())
-        return known.hexdigest()
+            digest.update(array.astype(np.int64).tobytes())
+        return digest.hexdigest()
 
     def blocks(self, rows: int = 8192) -> Iterator[Block]:
-        """The stories in order, `rows` at a time; only one block is in memory beside the labels."""
+        """Yields the stories in order, `rows` at a time; only one block is in memory beside the labels."""
         check("rows", rows, 1, 2**31 - 1, whole=True)
         for first in range(0, self.n_documents, rows):
             yield self._block(first, min(rows, self.n_documents - first))
@@ -135,20 +135,22 @@ class PlantedNewswire:
             weigh(words.indptr, words.indices, words.data, self.idf)
         numbers = np.arange(first, first + n)
         ids = (
-            numbered("d", numbers, 10) if self.ids is None else pa.array([str(i) for i in self.ids[first : first + n]])
+            numbered_names("d", numbers, 10)
+            if self.ids is None
+            else pa.array([str(i) for i in self.ids[first : first + n]])
         )
         documents = {"id": ids}
         if self.n_train:
             documents["split"] = pa.array(np.where(numbers < self.n_train, "train", "test"), pa.string())
-        part = self.labels[first : first + n]
-        given = {
-            "document": pa.array(np.repeat(np.arange(n), np.diff(part.indptr))),
-            "tag": pa.array(part.indices.astype(np.int32)),
-            "count": pa.array(np.ones(part.nnz, np.int64)),
+        labels = self.labels[first : first + n]
+        taggings = {
+            "document": pa.array(np.repeat(np.arange(n), np.diff(labels.indptr))),
+            "tag": pa.array(labels.indices.astype(np.int32)),
+            "count": pa.array(np.ones(labels.nnz, np.int64)),
         }
         return Block(
             pa.table([documents.get(f.name, pa.nulls(n, f.type)) for f in DOCUMENTS], schema=DOCUMENTS),
-            pa.table([given.get(f.name, pa.nulls(part.nnz, f.type)) for f in TAGGINGS], schema=TAGGINGS),
+            pa.table([taggings.get(f.name, pa.nulls(labels.nnz, f.type)) for f in TAGGINGS], schema=TAGGINGS),
             words,
         )
 

@@ -17,7 +17,10 @@ _SYLLABLES = [c + v for c in "bdfgklmnprstv" for v in "aiou"]  # without e: no E
 
 @dataclass(frozen=True, eq=False)
 class CorpusPlan:
-    """A slot is a tag inside a topic; slots are in order of topic, then of popularity in it."""
+    """Words, tags and topics of a corpus.
+
+    A slot is a tag inside a topic; slots are in order of topic, then of popularity in it.
+    """
 
     word_names: list[str]
     tag_names: list[str]
@@ -36,15 +39,15 @@ class CorpusPlan:
         order = np.lexsort((slots, position, self.slot_topics[slots]))
         edges = np.searchsorted(self.slot_topics[slots][order], np.arange(self.n_topics + 1))
         ranked = self.slot_words[order]
-        return [_first_seen(ranked[a:b]) for a, b in pairwise(edges)]
+        return [_without_repetitions(ranked[a:b]) for a, b in pairwise(edges)]
 
     @cached_property
     def distributions(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(starts, ids, cumulative) of every distribution that the kernel draws from, in the order it names."""
         slots = np.searchsorted(self.slot_topics, np.arange(self.n_topics + 1))
         by_rank = np.arange(self.slot_tags.size) - slots[self.slot_topics]
-        any_tag = _first_seen(self.slot_tags[np.argsort(by_rank, kind="stable")])
-        any_word = _first_seen(np.concatenate([np.arange(self.n_common), _round_robin(self.topic_words)]))
+        any_tag = _without_repetitions(self.slot_tags[np.argsort(by_rank, kind="stable")])
+        any_word = _without_repetitions(np.concatenate([np.arange(self.n_common), _round_robin(self.topic_words)]))
         topics, n_slots = np.arange(self.n_topics), self.slot_tags.size
         ids = [topics, any_word, any_tag, *self.topic_words, np.arange(n_slots), self.slot_words]
         sizes = [row.size for row in ids[: FIRST_TOPIC + self.n_topics]]
@@ -57,13 +60,13 @@ class CorpusPlan:
         return starts, np.concatenate(ids).astype(np.int32), cumulative
 
     @cached_property
-    def truth(self) -> "Truth":
+    def truth(self) -> "CorpusTruth":
         n_words, n_tags, n_slots, k = len(self.word_names), len(self.tag_names), len(self.slot_tags), self.n_topics
         topics = self._rows(FIRST_TOPIC, k, n_words)
         slots = self._rows(FIRST_TOPIC + k, k, n_slots)
         slot_words = self._rows(FIRST_TOPIC + 2 * k, n_slots, n_words)
         slot_tags = sp.csr_matrix((np.ones(n_slots), self.slot_tags, np.arange(n_slots + 1)), shape=(n_slots, n_tags))
-        return Truth(
+        return CorpusTruth(
             topic_shares=self._rows(TOPICS, 1, k).toarray()[0],
             topic_words=((1.0 - FOCUS) * topics + FOCUS * (slots @ slot_words)).tocsr(),
             topic_tags=(slots @ slot_tags).tocsr(),
@@ -78,7 +81,7 @@ class CorpusPlan:
         return len(self.topic_names)
 
     def _rows(self, first: int, n: int, width: int) -> sp.csr_matrix:
-        """n rows of the table of distributions, as probabilities."""
+        """Gives n rows of the table of distributions, as probabilities."""
         starts, ids, cumulative = self.distributions
         before = np.concatenate([[0.0], cumulative[:-1]])
         before[starts[:-1]] = 0.0
@@ -87,8 +90,8 @@ class CorpusPlan:
 
 
 @dataclass(frozen=True, eq=False)
-class Truth:
-    """What was planted: the distributions before noise, mixing and drift."""
+class CorpusTruth:
+    """The planted truth: the distributions before noise, mixing and drift."""
 
     topic_shares: np.ndarray  # (K,) over a whole season
     topic_words: sp.csr_matrix  # (K, V) words of a document's main topic
@@ -104,16 +107,16 @@ class Truth:
         return np.flatnonzero(self.topic_words.getnnz(axis=0) > 1)
 
 
-def themed(themes: dict[str, dict[str, str]], common: str) -> CorpusPlan:
-    """Named themes: theme -> tag -> words."""
+def themed_plan(themes: dict[str, dict[str, str]], common: str) -> CorpusPlan:
+    """Plans a corpus of named themes: theme -> tag -> words."""
     words, tags = Names(common.split()), Names()
     n_common = len(words)
     slots = [(topic, tag, lists[tag].split()) for topic, lists in enumerate(themes.values()) for tag in lists]
-    slot_words = [[words.id(w) for w in given] for _, _, given in slots]
+    slot_words = [[words.id(w) for w in slot] for _, _, slot in slots]
     return CorpusPlan(
         slot_topics=np.array([topic for topic, _, _ in slots]),
         slot_tags=np.array([tags.id(tag) for _, tag, _ in slots]),
-        slot_starts=np.concatenate([[0], np.cumsum([len(given) for given in slot_words])]),
+        slot_starts=np.concatenate([[0], np.cumsum([len(slot) for slot in slot_words])]),
         slot_words=np.array(list(chain.from_iterable(slot_words))),
         n_common=n_common,
         word_names=list(words),
@@ -122,8 +125,8 @@ def themed(themes: dict[str, dict[str, str]], common: str) -> CorpusPlan:
     )
 
 
-def invented(n_topics: int, n_words: int, n_tags: int, polysemy: float, seed: int) -> CorpusPlan:
-    """Pronounceable words that mean nothing; a tag is named by the most frequent of its words."""
+def invented_plan(n_topics: int, n_words: int, n_tags: int, polysemy: float, seed: int) -> CorpusPlan:
+    """Plans a corpus of pronounceable words that mean nothing; a tag is named by the most frequent of its words."""
     n_common = n_words // 20
     n_topical = n_words - n_common
     if n_topical < n_tags:
@@ -165,16 +168,16 @@ def invented(n_topics: int, n_words: int, n_tags: int, polysemy: float, seed: in
 
 
 def _borrow(n_topics: int, n_words: int, n_tags: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """(tags, words): for every tag short of words, others of its topic; word w is about tag w mod n_tags."""
-    own = (n_words - np.arange(n_tags) + n_tags - 1) // n_tags
-    tags = np.repeat(np.arange(n_tags), np.maximum(FEWEST_WORDS - own, 0))
+    """Gives (tags, words): for every tag short of words, others of its topic; word w is about tag w mod n_tags."""
+    words_of_tag = (n_words - np.arange(n_tags) + n_tags - 1) // n_tags
+    tags = np.repeat(np.arange(n_tags), np.maximum(FEWEST_WORDS - words_of_tag, 0))
     topics = tags % n_topics
     lenders = topics + n_topics * rng.integers(0, (n_tags - topics + n_topics - 1) // n_topics)
-    return tags, lenders + n_tags * rng.integers(0, own[lenders])
+    return tags, lenders + n_tags * rng.integers(0, words_of_tag[lenders])
 
 
 def pseudo_words(n: int) -> list[str]:
-    """n distinct words of three syllables, or of four and more when those run out.
+    """Makes n distinct words of three syllables, or of four and more when those run out.
 
     >>> pseudo_words(3)
     ['padubu', 'gagodo', 'talifi']
@@ -196,8 +199,8 @@ def pseudo_words(n: int) -> list[str]:
     return words
 
 
-def _first_seen(ids: np.ndarray) -> np.ndarray:
-    """Without repetitions, in the order of first appearance."""
+def _without_repetitions(ids: np.ndarray) -> np.ndarray:
+    """Gives distinct ids in the order of first appearance."""
     _, first = np.unique(ids, return_index=True)
     return ids[np.sort(first)]
 

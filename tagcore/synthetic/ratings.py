@@ -15,7 +15,7 @@ from tagcore.corpus import Ratings
 from tagcore.kernels.random.streams import build_alias
 from tagcore.store.schemas import RATINGS
 from tagcore.synthetic.checks import check
-from tagcore.synthetic.columns import numbered
+from tagcore.synthetic.columns import numbered_names
 from tagcore.synthetic.kernels.ratings import draw_items, draw_ratings, draw_tastes, draw_users
 from tagcore.synthetic.plan import FLAT, pseudo_words
 
@@ -25,7 +25,7 @@ USER_TAGGINGS = pa.schema([pa.field(name, pa.int32(), nullable=False) for name i
 
 @dataclass(frozen=True)
 class RatingsBlock:
-    """All that a run of users has given; user, item and tag are numbers of the whole."""
+    """The ratings and taggings of a run of users; user, item and tag are numbers of the whole."""
 
     ratings: pa.Table  # schema RATINGS
     taggings: pa.Table  # schema USER_TAGGINGS, every triple once
@@ -33,7 +33,7 @@ class RatingsBlock:
 
 @dataclass(frozen=True, eq=False)
 class RatingsTruth:
-    """What was planted: `users @ items.T` are the ratings before noise, rounding to half stars and clipping."""
+    """The planted truth: `users @ items.T` are the ratings before noise, rounding to half stars and clipping."""
 
     users: np.ndarray  # (N, D + 2)
     items: np.ndarray  # (M, D + 2)
@@ -94,38 +94,38 @@ class PlantedRatings:
         self._items = draw_items(np.uint64(self.seed), self.n_items, self.n_factors)
         self._tastes = draw_tastes(np.uint64(self.seed), self.n_groups, self.n_factors)
         self._item_tables = _zipf_tables([self.n_items])
-        own = (self.n_tags - np.arange(self.n_groups) + self.n_groups - 1) // self.n_groups
-        self._tag_tables = _zipf_tables([*own, self.n_tags])
+        tags_of_group = (self.n_tags - np.arange(self.n_groups) + self.n_groups - 1) // self.n_groups
+        self._tag_tables = _zipf_tables([*tags_of_group, self.n_tags])
 
     @property
     def truth(self) -> RatingsTruth:
-        """What was planted, of all users at once."""
+        """The planted truth of all users at once."""
         users, groups = draw_users(np.uint64(self.seed), 0, self.n_users, self._tastes, self.kinship)
         return RatingsTruth(users, self._items, groups, self.noise)
 
     def fingerprint(self) -> str:
-        """A hash of all that decides the content; equal ones mean equal ratings and tags."""
+        """Hashes all that decides the content; equal hashes mean equal ratings and tags."""
         sizes = [self.n_users, self.n_items, self.n_tags, self.n_factors, self.n_groups]
         means = [self.ratings_per_user, self.taggings_per_user, self.kinship, self.noise, self.taggers, self.stray]
         return hashlib.sha256(json.dumps(["ratings", GENERATOR, self.seed, sizes, means]).encode()).hexdigest()
 
     def blocks(self, users: int = 8192) -> Iterator[RatingsBlock]:
-        """The users in order, `users` at a time; only one block is in memory beside the items."""
+        """Yields the users in order, `users` at a time; only one block is in memory beside the items."""
         check("users", users, 1, 2**31 - 1, whole=True)
         for first in range(0, self.n_users, users):
             yield self._block(first, min(users, self.n_users - first))
 
     def ratings(self) -> Ratings:
-        """All ratings, in memory."""
+        """Gives all ratings, in memory."""
         tables = [RATINGS.empty_table(), *(block.ratings for block in self.blocks())]
         users, items = (
-            numbered(prefix, np.arange(n), 6).to_pylist()
+            numbered_names(prefix, np.arange(n), 6).to_pylist()
             for prefix, n in (("user", self.n_users), ("item", self.n_items))
         )
         return Ratings(pa.concat_tables(tables).combine_chunks(), users, items)
 
     def taggings(self) -> pa.Table:
-        """All (user, item, tag), in memory, numbered as the ratings are."""
+        """Gives all (user, item, tag), in memory, numbered as the ratings are."""
         tables = [USER_TAGGINGS.empty_table(), *(block.taggings for block in self.blocks())]
         return pa.concat_tables(tables).combine_chunks()
 
@@ -153,7 +153,7 @@ class PlantedRatings:
 
 
 def _zipf_tables(sizes: list[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Alias tables of Zipf-Mandelbrot laws of these sizes."""
+    """Builds alias tables of Zipf-Mandelbrot laws of these sizes."""
     starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
     weights = np.concatenate([1.0 / (np.arange(size) + 1.0 + FLAT) for size in sizes])
     return build_alias(starts, weights)

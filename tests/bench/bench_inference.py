@@ -17,9 +17,16 @@ from tagcore.metrics.auc import roc_auc
 from tagcore.metrics.intervals import Estimate
 from tagcore.models import BMLPL
 from tagcore.models.bmlpl.em import EM
-from tagcore.models.bmlpl.fit import chain, first, online, preparation, scaled, settings
 from tagcore.models.bmlpl.gibbs import KEPT, GibbsLearner
-from tagcore.models.bmlpl.initial import row_parts
+from tagcore.models.bmlpl.learning import (
+    em_settings,
+    gibbs_settings,
+    online_learner,
+    row_preparation,
+    scaled,
+    starting_arrays,
+)
+from tagcore.models.bmlpl.preparation import prepared_shards
 from tagcore.models.bmlpl.scores import Draws, scores
 from tagcore.shards import Arrays, InProcess
 from tagcore.training import Learner
@@ -82,8 +89,8 @@ def _curve(model: BMLPL, split: Split, marks: tuple[int, ...]) -> Iterator[dict[
     """Quality after so many iterations of one training."""
     X, Y, X_test, Y_test = split
     rows, X_test = InMemory(X, Y), scaled(model, X_test)
-    shards = row_parts(rows, None, preparation(model), model.n_shards, InProcess())
-    learner = _learner(model, rows.n_rows, first(model, shards, rows, None, SEED))
+    shards = prepared_shards(rows, None, row_preparation(model), model.n_shards, InProcess())
+    learner = _learner(model, rows.n_rows, starting_arrays(model, shards, rows, None, SEED))
     arrays, seconds = learner.init(shards), 0.0
     for number in range(max(marks)):
         begun = time.process_time()
@@ -95,10 +102,10 @@ def _curve(model: BMLPL, split: Split, marks: tuple[int, ...]) -> Iterator[dict[
 
 def _learner(model: BMLPL, n: int, start: Arrays) -> Learner:
     if model.inference == "gibbs":
-        return GibbsLearner(chain(model), start, SEED)
+        return GibbsLearner(gibbs_settings(model), start, SEED)
     if model.inference == "online":
-        return online(model, settings(model), start, n, -(-n // model.batch_rows), 0, SEED)
-    return EM(settings(model), start)
+        return online_learner(model, em_settings(model), start, n, -(-n // model.batch_rows), 0, SEED)
+    return EM(em_settings(model), start)
 
 
 def _auc(arrays: Arrays, X: sp.csr_matrix, Y: sp.csr_matrix) -> float:

@@ -11,7 +11,7 @@ from tagcore.features import rows as feature_rows
 from tagcore.features.rows import InMemory, StoredRows, load_all
 from tagcore.fitting import CALIBRATION_DEPTH, fit_calibrated, warm_up
 from tagcore.models import BMLPL, BOMC
-from tagcore.models.bmlpl import initial
+from tagcore.models.bmlpl import preparation
 from tagcore.scoring.calibration import IsotonicCalibrator
 from tagcore.training import Checkpoints
 from tests.problems import noisy
@@ -150,7 +150,7 @@ def test_a_calibrator_is_the_same_wherever_the_rows_are(model, run_rows, stored,
 @pytest.mark.parametrize("settings", [{}, {"early_stopping": True}, {"inference": "online"}])
 def test_a_calibrated_training_reads_no_more_than_a_shard(settings, stored, monkeypatch):
     monkeypatch.setattr(feature_rows, "_RUN_ROWS", 25)
-    monkeypatch.setattr(initial, "_SHARD_ROWS", 25)
+    monkeypatch.setattr(preparation, "_SHARD_ROWS", 25)
     READ.clear()
     fit_calibrated(BMLPL(n_topics=4, max_iter=2, n_shards=8, **settings), stored, "isotonic")
     assert sum(READ) >= 2 * stored.n_rows

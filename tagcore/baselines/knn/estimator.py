@@ -60,16 +60,16 @@ class KNN(TagModel):
         self.weighting = weighting
 
     def query(self, words: ArrayLike, values: ArrayLike, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
-        """(tags, scores) of one document given as distinct word ids and their values: the fast way to ask.
+        """Gives (tags, scores) of one document, as distinct word ids and their values: the fast way to ask.
 
-        The same answer as `top_k` for that row, without the cost of checking a matrix.
+        It answers as `top_k` for that row, without the cost of checking a matrix.
         """
         words, values = _query_row(words, values)
         k = min(k, self.n_labels_)
         if k < 1:
             raise ValueError(f"k must be at least 1, got {k}")
         tags, scores = np.empty(k, np.int64), np.empty(k)
-        voters = suggest(words, values, *self._settings(), tags, scores)
+        voters = suggest(words, values, *self._kernel_arguments(), tags, scores)
         if voters < 0:
             raise self._bad_word(words, values, -1 - voters)
         if voters == 0:
@@ -78,15 +78,15 @@ class KNN(TagModel):
         return tags, scores
 
     def neighbours(self, words: ArrayLike, values: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        """(documents, similarities) that vote on one document, best first, ties to the lower number."""
+        """Gives (documents, similarities) that vote on one document, best first, ties to the lower number."""
         words, values = _query_row(words, values)
         sims = np.empty(self.tag_starts_.size - 1, np.float32)
         nearby = np.empty(min(self.n_neighbors, sims.size), np.int64)
         bad = similarities(words, values, self.word_starts_, self.documents_, self.weights_, sims)
         if bad >= 0:
             raise self._bad_word(words, values, bad)
-        voting = nearby[: nearest(sims, nearby)]
-        return voting, sims[voting]
+        voters = nearby[: nearest(sims, nearby)]
+        return voters, sims[voters]
 
     def _fit(self, rows: Rows, context: FitContext) -> None:
         if not isinstance(self.n_neighbors, numbers.Integral) or self.n_neighbors < 1:
@@ -115,18 +115,18 @@ class KNN(TagModel):
 
     def _scores(self, X: sp.csr_matrix) -> np.ndarray:
         scores, voters = np.zeros((X.shape[0], self.n_labels_)), np.empty(X.shape[0], np.int64)
-        score_rows(*kernel_rows(X), *self._settings(), scores, voters)
+        score_rows(*kernel_rows(X), *self._kernel_arguments(), scores, voters)
         scores[voters == 0] = self.shares_
         return scores
 
     def _top_k(self, X: sp.csr_matrix, k: int) -> tuple[np.ndarray, np.ndarray]:
         tags, scores = np.empty((X.shape[0], k), np.int64), np.empty((X.shape[0], k))
         voters = np.empty(X.shape[0], np.int64)
-        suggest_rows(*kernel_rows(X), *self._settings(), tags, scores, voters)
+        suggest_rows(*kernel_rows(X), *self._kernel_arguments(), tags, scores, voters)
         tags[voters == 0], scores[voters == 0] = best_k(self.shares_[None], k)
         return tags, scores
 
-    def _settings(self) -> tuple[Postings, Postings, int, float]:
+    def _kernel_arguments(self) -> tuple[Postings, Postings, int, float]:
         return (
             (self.word_starts_, self.documents_, self.weights_),
             (self.tag_starts_, self.tag_ids_, self.tag_weights_),
@@ -149,11 +149,11 @@ def _query_row(words: ArrayLike, values: ArrayLike) -> tuple[np.ndarray, np.ndar
 
 
 def inverted_index(X: sp.csr_matrix) -> Postings:
-    """The documents of every word with their weights, rows brought to unit length."""
+    """Lists the documents of every word with their weights, rows brought to unit length."""
     index = normalize(X).tocsc()
     return index.indptr.astype(np.int64), index.indices.astype(np.int32), index.data.astype(np.float32)
 
 
 def kernel_rows(X: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows as the kernels take them."""
+    """Gives the arrays of CSR rows as the kernels take them."""
     return X.data.astype(np.float64, copy=False), X.indices, X.indptr

@@ -21,11 +21,11 @@ from tagcore.training import FitContext
 _SHARD_TAGS = 64  # tags that share a cache of inner products
 _SEEDS = 5  # rows with and rows without the tag that a machine starts from, as in the paper
 _CERTAIN = 10.0  # the score of a tag that every training document has; minus it, of one that none has
-_CELLS = 4_000_000
+_BLOCK_CELLS = 4_000_000  # kernel values that are formed together
 
 
-class Problem(NamedTuple):
-    """What every machine is told."""
+class LaSVMSettings(NamedTuple):
+    """Settings of every machine; gamma is 0 for a linear one."""
 
     cost: float
     gamma: float
@@ -74,9 +74,7 @@ class LaSVM(TagModel):
     _facts = ("n_support_",)
     _rounds = ("max_iter",)
 
-    word_starts_: (
-        np.ndarray
-    )  # the vectors word by word: word w is in vector_ids_[word_starts_[w] : word_starts_[w + 1]]
+    word_starts_: np.ndarray  # word w is in the vectors vector_ids_[word_starts_[w] : word_starts_[w + 1]]
     vector_ids_: np.ndarray
     vector_values_: np.ndarray
     dual_starts_: np.ndarray  # the coefficients vector by vector; of a linear machine 1, for its vector of weights
@@ -110,10 +108,10 @@ class LaSVM(TagModel):
         self.random_state = random_state
 
     def proba(self, scores: np.ndarray) -> np.ndarray:
-        """The logistic function of the scores."""
+        """Gives the logistic function of the scores."""
         return expit(scores)
 
-    def _problem(self) -> Problem:
+    def _checked_settings(self) -> LaSVMSettings:
         for name in ("C", "gamma", "tau"):
             if not 0 < getattr(self, name) < np.inf:
                 raise ValueError(f"{name} must be positive, got {getattr(self, name)!r}")
@@ -124,21 +122,21 @@ class LaSVM(TagModel):
         if self.max_support < 2 * _SEEDS:
             raise ValueError(f"max_support must be at least {2 * _SEEDS}, got {self.max_support!r}")
         gamma = float(self.gamma) if self.kernel == "rbf" else 0.0
-        return Problem(float(self.C), gamma, float(self.tau), int(self.max_support), int(self.cache_bytes))
+        return LaSVMSettings(float(self.C), gamma, float(self.tau), int(self.max_support), int(self.cache_bytes))
 
     def _fit(self, rows: Rows, context: FitContext) -> None:
-        problem = self._problem()
+        settings = self._checked_settings()
         X, Y = load_all(rows)
         X = self._scaled(X)
         carriers = np.bincount(Y.indices, minlength=Y.shape[1])
         learnable = np.flatnonzero((carriers > 0) & (carriers < Y.shape[0]))
         learnable = learnable[np.argsort(-carriers[learnable], kind="stable")]  # the longest first: shards end together
-        learnt = self._learn(problem, X, sp.csr_matrix(Y.T)[learnable], context)
+        learnt = self._learn(settings, X, sp.csr_matrix(Y.T)[learnable], context)
         self.intercept_ = np.where(carriers > 0, _CERTAIN, -_CERTAIN).astype(np.float32)
         self.intercept_[learnable] = learnt["intercepts"]
         self.n_support_ = int(learnt["support"].sum())
         tags = np.repeat(learnable, learnt["counts"])
-        if problem.gamma == 0.0:
+        if settings.gamma == 0.0:
             vectors = sp.csr_matrix((learnt["values"], (learnt["ids"], tags)), shape=(X.shape[1], Y.shape[1]))
             duals = sp.identity(Y.shape[1], np.float32, format="csr")
         else:
@@ -148,8 +146,8 @@ class LaSVM(TagModel):
         self.word_starts_, self.vector_ids_, self.vector_values_ = _parts(vectors)
         self.dual_starts_, self.dual_tags_, self.dual_values_ = _parts(duals)
 
-    def _learn(self, problem: Problem, X: sp.csr_matrix, carriers: sp.csr_matrix, context: FitContext) -> Arrays:
-        """The machines of all tags, one after the other; no result depends on how they are cut into shards."""
+    def _learn(self, settings: LaSVMSettings, X: sp.csr_matrix, carriers: sp.csr_matrix, context: FitContext) -> Arrays:
+        """Learns the machines of all tags, one after the other; no result depends on how tags are cut into shards."""
         rows = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "width": np.array(X.shape[1])}
         orders = pass_orders(X.shape[0], self.max_iter, self.shuffle, self.random_state)  # the same for all tags
         shared = context.executor.share(rows | {"orders": orders})
@@ -157,17 +155,17 @@ class LaSVM(TagModel):
         calls = []
         for cut in cuts:
             part = freeze({"rows": carriers[cut].indices, "starts": carriers[cut].indptr})
-            calls.append(context.executor.call(learn_tags, problem, part, shared))
+            calls.append(context.executor.call(learn_machines, settings, part, shared))
         solved = []
         for done, call in enumerate(calls, start=1):
             solved += context.executor.get([call])
             context.progress(done, len(calls), {})
         learnt = {key: np.concatenate([part[key] for part in solved]) for key in solved[0]}
-        self._warn(problem, learnt)
+        self._warn(settings, learnt)
         return learnt
 
-    def _warn(self, problem: Problem, learnt: Arrays) -> None:
-        violated = int(np.count_nonzero(learnt["gaps"] > problem.tau))
+    def _warn(self, settings: LaSVMSettings, learnt: Arrays) -> None:
+        violated = int(np.count_nonzero(learnt["gaps"] > settings.tau))
         if violated:
             message = f"{violated} tags ended with violations above tau={self.tau!r}"
             warnings.warn(message, ConvergenceWarning, stacklevel=6)
@@ -192,7 +190,7 @@ class LaSVM(TagModel):
         vectors = self.dual_starts_.size - 1
         duals = sp.csr_matrix((self.dual_values_, self.dual_tags_, self.dual_starts_), shape=(vectors, self.n_labels_))
         scores = np.tile(self.intercept_.astype(np.float64), (X.shape[0], 1))
-        step = max(1, _CELLS // max(vectors, 1))
+        step = max(1, _BLOCK_CELLS // max(vectors, 1))
         for start in range(0, X.shape[0], step):
             part = X[start : start + step]
             products = np.zeros((part.shape[0], vectors))
@@ -205,12 +203,12 @@ class LaSVM(TagModel):
         if self.kernel == "linear":
             return products
         squares = np.bincount(self.vector_ids_, self.vector_values_.astype(np.float64) ** 2, products.shape[1])
-        own = np.asarray(X.multiply(X).sum(axis=1))
-        return np.exp(-self.gamma * np.maximum(own + squares - 2 * products, 0))
+        row_squares = np.asarray(X.multiply(X).sum(axis=1))
+        return np.exp(-self.gamma * np.maximum(row_squares + squares - 2 * products, 0))
 
 
-def learn_tags(problem: Problem, tags: Arrays, rows: Arrays) -> Arrays:
-    """Machines of the tags given by their documents: `ids` are the words of linear ones, the support rows of others.
+def learn_machines(settings: LaSVMSettings, tags: Arrays, rows: Arrays) -> Arrays:
+    """Learns machines of the tags given by their documents: `ids` are words of linear ones, support rows of others.
 
     Beside the ids stand their values, how many each machine has, intercepts, numbers of support rows, the violations
     left and the documents turned away.
@@ -220,9 +218,9 @@ def learn_tags(problem: Problem, tags: Arrays, rows: Arrays) -> Arrays:
     csr = X.data, X.indices, X.indptr
     index = X.tocsc()
     postings = index.data.astype(np.float32), index.indices, index.indptr
-    kernel = csr, postings, np.asarray(X.multiply(X).sum(axis=1)).ravel(), problem.gamma
-    cache = _empty_cache(n, problem.cache_bytes)
-    room = min(n, problem.max_support)
+    kernel = csr, postings, np.asarray(X.multiply(X).sum(axis=1)).ravel(), settings.gamma
+    cache = _empty_cache(n, settings.cache_bytes)
+    room = min(n, settings.max_support)
     gram, weights = np.empty((room, room), np.float32), np.zeros(width)
     ids, values, facts = [np.empty(0, np.int64)], [np.empty(0, np.float32)], []
     for start, stop in itertools.pairwise(tags["starts"]):
@@ -231,17 +229,17 @@ def learn_tags(problem: Problem, tags: Arrays, rows: Arrays) -> Arrays:
         first = orders[0]
         seeds = np.concatenate([first[signs[first] == sign][:_SEEDS] for sign in (1, -1)])
         machine = np.empty(room, np.int64), *np.empty((4, room)), gram, np.full(n, -1, np.int64)
-        count, *ended = learn_tag(orders, seeds, signs, problem.cost, problem.tau, kernel, cache, machine, weights)
+        count, *ended = learn_tag(orders, seeds, signs, settings.cost, settings.tau, kernel, cache, machine, weights)
         support, alpha = machine[0][:count], machine[1][:count]
         used = alpha != 0
-        kept = np.flatnonzero(weights) if problem.gamma == 0.0 else support[used]
-        ids.append(kept)
-        values.append((weights[kept] if problem.gamma == 0.0 else alpha[used]).astype(np.float32))
-        facts.append((kept.size, np.count_nonzero(used), *ended))
+        ids_kept = np.flatnonzero(weights) if settings.gamma == 0.0 else support[used]
+        ids.append(ids_kept)
+        values.append((weights[ids_kept] if settings.gamma == 0.0 else alpha[used]).astype(np.float32))
+        facts.append((ids_kept.size, np.count_nonzero(used), *ended))
     columns = np.array(facts, np.float64).reshape(-1, 5).T
     names = ("counts", "support", "intercepts", "gaps", "turned_away")
-    known = dict(zip(names, columns, strict=True)) | {"counts": columns[0].astype(np.int64)}
-    return freeze({"ids": np.concatenate(ids), "values": np.concatenate(values), **known})
+    facts_by_name = dict(zip(names, columns, strict=True)) | {"counts": columns[0].astype(np.int64)}
+    return freeze({"ids": np.concatenate(ids), "values": np.concatenate(values), **facts_by_name})
 
 
 def _empty_cache(n: int, size: int) -> tuple[np.ndarray, ...]:

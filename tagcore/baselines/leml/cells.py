@@ -36,7 +36,7 @@ class AllCells:
 
 
 @dataclass(frozen=True)
-class SeenCells:
+class ObservedCells:
     """The observed cells of all rows of a shard; values are those of a CSR matrix."""
 
     rows: slice
@@ -63,15 +63,15 @@ class SeenCells:
         return sp.csr_matrix((values, self.ids, self.starts), shape=(self.starts.size - 1, self.tags))
 
 
-Cells = AllCells | SeenCells
+Cells = AllCells | ObservedCells
 
 
 def cells_of(part: Arrays) -> Iterator[Cells]:
-    """The cells of one shard, a few rows at a time where they are all of them."""
+    """Yields the cells of one shard: the observed ones at once, or all cells, a few rows at a time."""
     starts, tags = part["tag_starts"], int(part["n_tags"])
     n = starts.size - 1
     if "cell_ids" in part:
-        yield SeenCells(slice(0, n), part["cell_truth"], part["cell_ids"], part["cell_starts"], tags)
+        yield ObservedCells(slice(0, n), part["cell_truth"], part["cell_ids"], part["cell_starts"], tags)
         return
     step = max(1, _BLOCK_CELLS // tags)
     for first in range(0, n, step):

@@ -5,9 +5,9 @@ import scipy.sparse as sp
 from scipy.special import expit
 from sklearn.utils import check_random_state
 
-from tagcore.baselines.leml.alternation import Alternation, GramHalves, Halves, NewtonHalves
+from tagcore.baselines.leml.alternation import Alternation, GramHalfSteps, HalfSteps, NewtonHalfSteps
 from tagcore.baselines.low_rank.base import _LowRank
-from tagcore.baselines.low_rank.partly_observed import shards_with_cells
+from tagcore.baselines.low_rank.shards import shards_with_cells
 from tagcore.numeric.losses import LOSSES
 from tagcore.shards import Arrays
 from tagcore.training import FitContext, train
@@ -65,7 +65,7 @@ class LEML(_LowRank):
         self.random_state = random_state
 
     def proba(self, scores: np.ndarray) -> np.ndarray:
-        """Scores cut to [0, 1] for the squared loss, else their logistic function."""
+        """Cuts scores to [0, 1] for the squared loss; gives their logistic function for the others."""
         return np.clip(scores, 0.0, 1.0) if self.loss == "squared" else expit(scores)
 
     def _check_params(self) -> None:
@@ -84,7 +84,7 @@ class LEML(_LowRank):
 
     def _learn(self, X: sp.csr_matrix, Y: sp.csr_matrix, context: FitContext) -> None:
         trained = train(
-            Alternation(self._halves(X, Y, context), self._start(X, Y), self.tol),
+            Alternation(self._half_steps(X, Y, context), self._start(X, Y), self.tol),
             shards_with_cells(X, Y, context),
             max_rounds=self.max_iter,
             progress=context.progress,
@@ -94,15 +94,15 @@ class LEML(_LowRank):
         self.word_factors_, self.tag_factors_ = words, np.ascontiguousarray(tags[:, :-1])
         self.intercept_ = tags[:, -1].copy()
 
-    def _halves(self, X: sp.csr_matrix, Y: sp.csr_matrix, context: FitContext) -> Halves:
+    def _half_steps(self, X: sp.csr_matrix, Y: sp.csr_matrix, context: FitContext) -> HalfSteps:
         penalty, intercept = float(self.alpha), bool(self.fit_intercept)
         if self.loss != "squared" or context.observed is not None:
-            return NewtonHalves(self.loss, penalty, intercept, self.cg_iter)
+            return NewtonHalfSteps(self.loss, penalty, intercept, self.cg_iter)
         squares = np.asarray(X.multiply(X).sum(axis=0), np.float32).ravel()
-        return GramHalves(squares, Y.nnz, penalty, intercept, self.cg_iter)
+        return GramHalfSteps(squares, Y.nnz, penalty, intercept, self.cg_iter)
 
     def _start(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> Arrays:
-        """Random words, so that embedded rows have about unit variance, and tags of zero."""
+        """Draws random words, so that embedded rows have about unit variance; tags are zero."""
         rank = self._dimensions(X, Y)
         size = np.sqrt(X.multiply(X).sum() / X.shape[0]) or 1.0
         words = check_random_state(self.random_state).standard_normal((X.shape[1], rank)) / size

@@ -1,4 +1,4 @@
-"""What LEML asks of a shard of rows: sums for the gradient, for products with the Hessian, and along a direction.
+"""Steps of LEML over a shard of rows: sums for the gradient, for products with the Hessian, and along a direction.
 
 `words` (D × k) and `tags` (L × (k + 1), the intercepts last) are the factors; z = [X·words, 1] · tagsᵀ the scores.
 """
@@ -6,7 +6,7 @@
 import numpy as np
 
 from tagcore.baselines.leml.cells import cells_of
-from tagcore.baselines.low_rank.partly_observed import embed, to_words, truth_of
+from tagcore.baselines.low_rank.shards import label_rows, project_rows, sum_by_word
 from tagcore.numeric.losses import LOSSES
 from tagcore.shards import Arrays, Shard
 
@@ -14,7 +14,7 @@ from tagcore.shards import Arrays, Shard
 def gram(shard: Shard[Arrays], state: Arrays, *, constant: float, words: np.ndarray) -> Arrays:
     """AᵀA and YᵀA, A = [X·words, 1]: all that the squared loss over all cells needs for the tags."""
     left = _with_constant(shard.data, words, constant).astype(np.float64)  # so that AᵀA cannot lose its rank
-    return {"gram": left.T @ left, "cross": truth_of(shard.data).T @ left}
+    return {"gram": left.T @ left, "cross": label_rows(shard.data).T @ left}
 
 
 def gram_slopes(
@@ -22,16 +22,16 @@ def gram_slopes(
 ) -> Arrays:
     """Xᵀ·(Z - Y)·H where HᵀH = diag(squares), H the tags without intercepts: Z is not formed."""
     factors = np.ascontiguousarray(tags[:, :-1])
-    rows = embed(shard.data, words) * squares
+    rows = project_rows(shard.data, words) * squares
     rows += tags[:, -1] @ factors
-    rows -= truth_of(shard.data) @ factors
-    return {"gradient": to_words(shard.data, rows)}
+    rows -= label_rows(shard.data) @ factors
+    return {"gradient": sum_by_word(shard.data, rows)}
 
 
 def gram_product(shard: Shard[Arrays], state: Arrays, *, direction: np.ndarray) -> Arrays:
     """Xᵀ·X·direction."""
-    rows = embed(shard.data, direction)
-    return {"product": to_words(shard.data, rows)}
+    rows = project_rows(shard.data, direction)
+    return {"product": sum_by_word(shard.data, rows)}
 
 
 def word_slopes(
@@ -46,8 +46,8 @@ def word_slopes(
         first[cells.rows] = cells.to_rows(LOSSES[loss].slope(z, cells.truth), tags)
         second[cells.rows] = cells.to_rows(LOSSES[loss].curvature(z, cells.truth), squares)
     squared = {**shard.data, "data": shard.data["data"] ** 2}
-    diagonal = to_words(squared, second[:, :-1])
-    return {"gradient": to_words(shard.data, first[:, :-1]), "diagonal": diagonal}
+    diagonal = sum_by_word(squared, second[:, :-1])
+    return {"gradient": sum_by_word(shard.data, first[:, :-1]), "diagonal": diagonal}
 
 
 def word_product(
@@ -66,7 +66,7 @@ def word_product(
         bend = LOSSES[loss].curvature(cells.scores(left, tags), cells.truth)
         bend *= cells.scores(along, tags)
         along[cells.rows] = cells.to_rows(bend, tags)
-    return {"product": to_words(shard.data, along[:, :-1])}
+    return {"product": sum_by_word(shard.data, along[:, :-1])}
 
 
 def tag_slopes(
@@ -129,4 +129,4 @@ def losses_along(
 
 def _with_constant(part: Arrays, factors: np.ndarray, constant: float) -> np.ndarray:
     """[X·factors, constant]."""
-    return np.column_stack([embed(part, factors), np.full(part["indptr"].size - 1, constant, np.float32)])
+    return np.column_stack([project_rows(part, factors), np.full(part["indptr"].size - 1, constant, np.float32)])

@@ -10,7 +10,9 @@ from tagcore.scoring.explanation import Explanation
 
 
 class _DenseLinear(TagModel):
-    """A subclass has the parameters `normalise` and `max_weights`, calls `_require_room` before it learns, and sets
+    """A model with a dense matrix of weights.
+
+    A subclass has the parameters `normalise` and `max_weights`, calls `_require_room` before it learns, and sets
     `coef_` and `intercept_`, both float32.
     """
 
@@ -23,7 +25,7 @@ class _DenseLinear(TagModel):
     intercept_: np.ndarray
 
     def explain(self, X: sp.csr_matrix, tag: int) -> Explanation:
-        """What each word of the one row X did to the score of the tag: x_d · w_dc."""
+        """Tells what each word of the one row X did to the score of the tag: x_d · w_dc."""
         row = self._scaled(self._checked(X))
         push = row.data * self.coef_[row.indices, tag].astype(np.float64)
         return Explanation(row.indices, push, None, float(self.intercept_[tag]))

@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.baselines.linear.newton import LANES, NewtonSettings, solve
+from tagcore.baselines.linear.newton import LANES, NewtonSettings, solve_by_newton
 from tagcore.baselines.linear.sparse import _SparseLinear
 from tagcore.baselines.linear.tag_blocks import rows_with_constant
 from tagcore.shards import Arrays
@@ -35,7 +35,7 @@ class OneVsRestLogistic(_SparseLinear):
     max_iter : most Newton steps of a tag.
     """
 
-    _solver = solve
+    _solver = solve_by_newton
     _shard_tags = 4 * LANES  # solved tags make room for others, so that the block stays full
 
     def __init__(

@@ -27,7 +27,7 @@ _CONSTANT: dict[str, Callable[[float], float]] = {"logistic": logit, "squared": 
 
 @dataclass(frozen=True)
 class NewtonSettings(BlockSettings):
-    """A model is solved when the gradient is `tol` of that at the best constant score."""
+    """Settings of Newton's method: a model is solved when the gradient is `tol` of that at the best constant score."""
 
     loss: str
     cost: float
@@ -35,10 +35,10 @@ class NewtonSettings(BlockSettings):
     inner_tol: float = 0.3  # of the conjugate gradients behind a step, which need not be exact
 
 
-def solve(
+def solve_by_newton(
     settings: NewtonSettings, numbers: np.ndarray, carriers: list[np.ndarray], rows: Arrays
 ) -> Iterator[Solution]:
-    """The models of all tags, in the order in which they end; `passes` are Newton steps."""
+    """Yields the models of all tags, in the order in which they end; `passes` are Newton steps."""
     block = _Block(settings, rows)
     waiting = list(range(len(carriers)))[::-1]
     tags, steps = np.full(LANES, -1), np.zeros(LANES, np.int64)
@@ -74,7 +74,7 @@ class _Block:
         self.first = np.ones(LANES)
 
     def take_in(self, columns: np.ndarray, carriers: list[np.ndarray]) -> None:
-        """New tags, which start from the constant score that is best for each, or from 0 without an intercept."""
+        """Gives columns to new tags: each starts from its best constant score, or from 0 without an intercept."""
         for c, documents in zip(columns, carriers, strict=True):
             self.y[:, c] = False
             self.y[documents, c] = True
@@ -93,11 +93,11 @@ class _Block:
         self.gradient[:, column] = 0.0
 
     def gaps(self) -> np.ndarray:
-        """What is left of the gradient, as a share."""
+        """Gives the share of the gradient that is left in every column."""
         return self._norms() / self.first
 
     def step(self) -> None:
-        """One Newton step of every column that has a gradient."""
+        """Takes one Newton step in every column that has a gradient."""
         curvature = (self.cost * self.loss.curvature(self.z, self.y)).astype(np.float32)
         s, u = np.empty(self.w.shape, np.float32), np.empty(self.z.shape)
         system = curvature, self.penalty[:, 0].astype(np.float32), -self.gradient.astype(np.float32)
@@ -118,7 +118,7 @@ class _Block:
         return np.sqrt(np.sum(self.gradient**2, axis=0))
 
     def _line_search(self, s: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """How far along s each column goes: 1, halved until the objective falls enough."""
+        """Finds how far along s each column goes: 1, halved until the objective falls enough."""
         descent, start = np.sum(self.gradient * s, axis=0), self._objective(self.w, self.z)
         lengths = np.ones(LANES)
         while True:

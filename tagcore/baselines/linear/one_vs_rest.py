@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from tagcore.baselines.linear.sparse import _SparseLinear
-from tagcore.baselines.linear.working_set import LANES, WorkingSetSettings, shared_rows, solve
+from tagcore.baselines.linear.working_set import LANES, WorkingSetSettings, shared_rows, solve_by_working_sets
 from tagcore.shards import Arrays
 
 
@@ -35,7 +35,7 @@ class OneVsRestLinear(_SparseLinear):
     array([[0]])
     """
 
-    _solver = solve
+    _solver = solve_by_working_sets
     _shard_tags = LANES
 
     def __init__(

@@ -76,7 +76,7 @@ class PassiveAggressive(_DenseLinear):
 
     def partial_fit(self, X: Any, y: Any) -> Self:
         """Goes on from what is known, through these documents once, in their order; the first call fixes the tags."""
-        problem = self._problem()
+        settings = self._checked_settings()
         with restore_on_failure(self):
             X, Y = self._checked_batch(X, y)
             X = self._scaled(X)
@@ -86,15 +86,15 @@ class PassiveAggressive(_DenseLinear):
                 self.intercept_ = np.zeros(Y.shape[1], np.float32)
         self.coef_, self.intercept_ = (np.require(a, requirements="W") for a in (self.coef_, self.intercept_))
         order = np.arange(X.shape[0])
-        learn_rows(X.data, X.indices, X.indptr, order, Y.indices, Y.indptr, 0, *problem, self.coef_, self.intercept_)
+        learn_rows(X.data, X.indices, X.indptr, order, Y.indices, Y.indptr, 0, *settings, self.coef_, self.intercept_)
         return self
 
     def proba(self, scores: np.ndarray) -> np.ndarray:
-        """The logistic function of the scores."""
+        """Gives the logistic function of the scores."""
         return expit(scores)
 
-    def _problem(self) -> tuple[float, bool, float]:
-        """(cost, whether the loss is squared, share of a step that the intercept moves), checked."""
+    def _checked_settings(self) -> tuple[float, bool, float]:
+        """Gives (cost, whether the loss is squared, share of a step that the intercept moves), checked."""
         if not 0 < self.C < np.inf:
             raise ValueError(f"C must be positive, got {self.C!r}")
         if self.loss not in ("squared_hinge", "hinge"):
@@ -104,7 +104,7 @@ class PassiveAggressive(_DenseLinear):
         return float(self.C), self.loss == "squared_hinge", _INTERCEPT_DECAY * bool(self.fit_intercept)
 
     def _fit(self, rows: Rows, context: FitContext) -> None:
-        problem = self._problem()
+        settings = self._checked_settings()
         self._require_room(rows.n_features, rows.n_labels)
         X, Y = load_all(rows)
         X = self._scaled(X)
@@ -113,7 +113,7 @@ class PassiveAggressive(_DenseLinear):
         arrays |= {"tag_ids": Y.indices, "tag_starts": Y.indptr, "orders": orders}
         shared = context.executor.share(arrays)
         cuts = row_shards(Y.shape[1], -(-Y.shape[1] // _SHARD_TAGS))
-        calls = [context.executor.call(learn_tags, problem, cut.start, cut.stop, shared) for cut in cuts]
+        calls = [context.executor.call(learn_tags, settings, cut.start, cut.stop, shared) for cut in cuts]
         coef, intercept = np.empty((X.shape[1], Y.shape[1]), np.float32), np.empty(Y.shape[1], np.float32)
         for done, cut in enumerate(cuts, start=1):
             (learnt,) = context.executor.get([calls.pop(0)])
@@ -122,11 +122,11 @@ class PassiveAggressive(_DenseLinear):
         self.coef_, self.intercept_ = coef, intercept
 
 
-def learn_tags(problem: tuple[float, bool, float], first: int, last: int, rows: Arrays) -> Arrays:
-    """All passes for the tags first to last - 1."""
+def learn_tags(settings: tuple[float, bool, float], first: int, last: int, rows: Arrays) -> Arrays:
+    """Makes all passes for the tags first to last - 1."""
     weights = np.zeros((int(rows["width"]), last - first), np.float32)
     intercept = np.zeros(last - first, np.float32)
     csr = rows["data"], rows["indices"], rows["indptr"]
     for order in rows["orders"]:
-        learn_rows(*csr, order, rows["tag_ids"], rows["tag_starts"], first, *problem, weights, intercept)
+        learn_rows(*csr, order, rows["tag_ids"], rows["tag_starts"], first, *settings, weights, intercept)
     return freeze({"weights": weights, "intercept": intercept})

@@ -11,7 +11,7 @@ from scipy.linalg import cho_factor, cho_solve
 from sklearn.exceptions import ConvergenceWarning
 
 from tagcore.baselines.linear.dense import _DenseLinear
-from tagcore.baselines.linear.newton import NewtonSettings, solve
+from tagcore.baselines.linear.newton import NewtonSettings, solve_by_newton
 from tagcore.baselines.linear.tag_blocks import rows_with_constant
 from tagcore.features.rows import Rows, load_all
 from tagcore.kernels.sparse import lower_gram
@@ -68,7 +68,7 @@ class Ridge(_DenseLinear):
         self.max_weights = max_weights
 
     def proba(self, scores: np.ndarray) -> np.ndarray:
-        """The scores, cut to [0, 1]."""
+        """Cuts the scores to [0, 1]."""
         return np.clip(scores, 0.0, 1.0)
 
     def _fit(self, rows: Rows, context: FitContext) -> None:
@@ -133,7 +133,10 @@ def _solve_factored(
     indices: np.ndarray,
     indptr: np.ndarray,
 ) -> Arrays:
-    """(XᵀX - n·m·mᵀ + alpha)·W = Xᵀ·Y - n·m·ȳ for the tags of one shard, m the means of the words, ȳ of the tags."""
+    """Step: the weights W of the tags of one shard from the Cholesky factor.
+
+    (XᵀX - n·m·mᵀ + alpha)·W = Xᵀ·Y - n·m·ȳ, m the means of the words, ȳ of the tags.
+    """
     n = indptr.size - 1
     X = sp.csr_matrix((data, indices, indptr), shape=(n, means.size))
     starts = shard.data["indptr"]
@@ -147,9 +150,10 @@ def _solve_factored(
 
 
 def _solve_iterated(shard: Shard[Arrays], state: Arrays, *, settings: NewtonSettings, **rows: np.ndarray) -> Arrays:
+    """Step: the weights of the tags of one shard by conjugate gradients."""
     starts = shard.data["indptr"]
     carriers = [shard.data["indices"][start:stop] for start, stop in itertools.pairwise(starts)]
     weights, gaps = np.empty((int(rows["width"]) + 1, len(carriers)), np.float32), np.zeros(len(carriers))
-    for t, w, _, gap in solve(settings, np.arange(len(carriers)), carriers, rows):
+    for t, w, _, gap in solve_by_newton(settings, np.arange(len(carriers)), carriers, rows):
         weights[:, t], gaps[t] = w, gap
     return {"weights": weights[:-1], "intercepts": weights[-1], "gaps": gaps}

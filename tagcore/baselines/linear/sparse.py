@@ -22,7 +22,9 @@ _CERTAIN = 10.0  # the score of a tag that every training document has; minus it
 
 
 class _SparseLinear(TagModel):
-    """A subclass has the parameters `normalise`, `tol`, `max_iter`; it names its solver and how many tags that should
+    """A model with a sparse matrix of weights, solved tag by tag.
+
+    A subclass has the parameters `normalise`, `tol`, `max_iter`; it names its solver and how many tags that should
     get at a time, and writes `_prepare(X)`: its settings, checked, and the rows as its solver reads them.
     """
 
@@ -43,11 +45,11 @@ class _SparseLinear(TagModel):
     n_iter_: int
 
     def proba(self, scores: np.ndarray) -> np.ndarray:
-        """The logistic function of the scores."""
+        """Gives the logistic function of the scores."""
         return expit(scores)
 
     def explain(self, X: sp.csr_matrix, tag: int) -> Explanation:
-        """What each word of the one row X did to the score of the tag: x_d · w_dc."""
+        """Tells what each word of the one row X did to the score of the tag: x_d · w_dc."""
         row = self._scaled(self._checked(X))
         shape = self.n_features_in_, self.n_labels_
         coef = sp.csr_matrix((self.coef_data_, self.coef_indices_, self.coef_indptr_), shape=shape)
@@ -90,7 +92,7 @@ class _SparseLinear(TagModel):
         tags: np.ndarray,
         context: FitContext,
     ) -> Arrays:
-        """The machines of all tags, spread over shards of tags; no result depends on how they are cut."""
+        """Solves the machines of all tags, spread over shards of tags; no result depends on how they are cut."""
         shared = context.executor.share(rows)
         cuts = row_shards(tags.size, min(_MAX_SHARDS, -(-tags.size // self._shard_tags) or 1))
         calls, solved = [], []

@@ -22,7 +22,7 @@ _INTAKE = 256  # new documents that it may always take in at once
 
 @dataclass(frozen=True)
 class WorkingSetSettings(BlockSettings):
-    """Beside how closely it is solved: the problem (cost, loss, weights of the two sides)."""
+    """Settings of working sets: beside how closely to solve, the problem (cost, loss, weights of the two sides)."""
 
     cost: float
     squared: bool
@@ -30,7 +30,7 @@ class WorkingSetSettings(BlockSettings):
     seed: int
 
     def bounds(self, carriers: int, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """(upper bounds of α, addition to the diagonal of Q), each for documents without and with the tag."""
+        """Gives (upper bounds of α, addition to the diagonal of Q), each for documents without and with the tag."""
         costs = np.full(2, float(self.cost))
         if self.balanced:
             costs *= n / (2.0 * np.array([n - carriers, carriers]))
@@ -38,7 +38,7 @@ class WorkingSetSettings(BlockSettings):
 
 
 def shared_rows(X: sp.csr_matrix, intercept: bool, seed: int) -> Arrays:
-    """The documents as every machine reads them, and the opening ones."""
+    """Gives the documents as every machine reads them, and the opening ones."""
     rows = rows_with_constant(X, intercept)
     squares = np.add.reduceat(np.append(np.square(rows["data"], dtype=np.float64), 0.0), rows["indptr"][:-1])
     squares[np.diff(rows["indptr"]) == 0] = 0.0  # reduceat gives the next row's first value there
@@ -46,10 +46,10 @@ def shared_rows(X: sp.csr_matrix, intercept: bool, seed: int) -> Arrays:
     return {**rows, "squares": squares, "opening": opening}
 
 
-def solve(
+def solve_by_working_sets(
     settings: WorkingSetSettings, numbers: np.ndarray, carriers: list[np.ndarray], rows: Arrays
 ) -> Iterator[Solution]:
-    """The machines of all tags, block by block; `passes` are those over the documents that decide."""
+    """Yields the machines of all tags, block by block; `passes` are those over the documents that decide."""
     for start in range(0, len(carriers), LANES):
         block = slice(start, start + LANES)
         weights, passes, gaps = _solve_block(settings, numbers[block], carriers[block], rows)
@@ -60,7 +60,7 @@ def solve(
 def _solve_block(
     settings: WorkingSetSettings, numbers: np.ndarray, carriers: list[np.ndarray], rows: Arrays
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(weights, one column per tag; passes over its members; gap that was left)."""
+    """Gives (weights, one column per tag; passes over its members; gap that was left)."""
     csr = rows["data"], rows["indices"], rows["indptr"]
     n, width = rows["squares"].size, int(rows["width"]) + 1
     weights, margins = np.zeros((width, LANES), np.float32), np.empty((n, LANES), np.float32)
@@ -87,7 +87,7 @@ def _solve_block(
 
 
 def _most_wrong(margins: np.ndarray, members: np.ndarray, tol: float) -> np.ndarray:
-    """Documents outside the members whose margin -w·x is below 1 - tol: the worst of them."""
+    """Gives the worst documents outside the members: those whose margin -w·x is below 1 - tol."""
     excess = margins + np.float32(1.0)
     excess[members] = 0.0
     wrong = np.flatnonzero(excess > tol)

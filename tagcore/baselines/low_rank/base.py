@@ -16,9 +16,11 @@ from tagcore.training import FitContext
 
 
 class _LowRank(TagModel):
-    """score = (X · word_factors_) · tag_factors_ᵀ + intercept_. A subclass has the parameters `rank` and `normalise`
-    and writes `_learn(X, Y, context)`, which sets the three arrays, all float32; Y holds ones and at least one of them.
-    All rows are taken into memory: the scale of the start and what solvers are preconditioned by are sums over them.
+    """A model with score = (X · word_factors_) · tag_factors_ᵀ + intercept_.
+
+    A subclass has the parameters `rank` and `normalise` and writes `_learn(X, Y, context)`, which sets the three
+    arrays, all float32; Y holds ones and at least one of them. All rows are taken into memory: the scale of the start
+    and what solvers are preconditioned by are sums over them.
     """
 
     _arrays: ClassVar[tuple[str, ...]] = ("word_factors_", "tag_factors_", "intercept_")
@@ -37,7 +39,7 @@ class _LowRank(TagModel):
         """Raises ValueError for a parameter that no data could suit."""
 
     def _untagged_score(self) -> float:
-        """Every score, where no training document has a tag."""
+        """Gives the score of every tag where no training document has a tag."""
         return 0.0
 
     def _fit(self, rows: Rows, context: FitContext) -> None:
@@ -50,7 +52,7 @@ class _LowRank(TagModel):
         self.intercept_ = np.full(Y.shape[1], self._untagged_score(), np.float32)
 
     def _prepared(self, rows: Rows) -> XY:
-        """All rows, scaled, and ones for their tags, in float32; parameters are checked first."""
+        """Gives all rows, scaled, and ones for their tags, in float32; parameters are checked first."""
         share = isinstance(self.rank, Real) and not isinstance(self.rank, Integral) and 0 < self.rank <= 1
         whole = isinstance(self.rank, Integral) and not isinstance(self.rank, bool) and self.rank >= 1
         if not (share or whole):
@@ -61,12 +63,12 @@ class _LowRank(TagModel):
         return self._scaled(X).astype(np.float32), sp.csr_matrix((ones, Y.indices, Y.indptr), shape=Y.shape)
 
     def _dimensions(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> int:
-        """The rank, no larger than the data can have."""
-        wanted = self.rank if isinstance(self.rank, Integral) else int(np.ceil(self.rank * Y.shape[1]))
-        return int(min(wanted, *X.shape, Y.shape[1]))
+        """Gives the rank as a number, no larger than the data can have."""
+        rank = self.rank if isinstance(self.rank, Integral) else int(np.ceil(self.rank * Y.shape[1]))
+        return int(min(rank, *X.shape, Y.shape[1]))
 
     def _embedded(self, X: sp.csr_matrix) -> np.ndarray:
-        """Rows times word_factors_, (n, rank)."""
+        """Gives rows times word_factors_, (n, rank)."""
         X, out = self._scaled(X).astype(np.float32), np.empty((X.shape[0], self.word_factors_.shape[1]), np.float32)
         multiply_dense(X.data, X.indices, X.indptr, self.word_factors_, out)
         return out
@@ -94,11 +96,11 @@ class _LowRank(TagModel):
 
 
 def on_one_thread(executor: Executor, step: Callable[..., Arrays], **arrays: Any) -> Arrays:
-    """step(**arrays), run as every step is, so that its bits do not depend on the threads that BLAS may use."""
-    return Shards([step], _as_is, executor).collect(_call, **arrays)[0]
+    """Calls step(**arrays) as every step is run, so that its bits do not depend on the threads that BLAS may use."""
+    return Shards([step], _itself, executor).collect(_call, **arrays)[0]
 
 
-def _as_is(step: Callable[..., Arrays]) -> Callable[..., Arrays]:
+def _itself(step: Callable[..., Arrays]) -> Callable[..., Arrays]:
     return step
 
 

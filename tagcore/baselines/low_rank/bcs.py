@@ -11,7 +11,7 @@ from tagcore.base import require_vector
 from tagcore.baselines.leml.steps import gram_product
 from tagcore.baselines.low_rank.base import _LowRank
 from tagcore.baselines.low_rank.kernels.bcs import infer_tags
-from tagcore.baselines.low_rank.partly_observed import embed, shards_with_cells, to_words, truth_of
+from tagcore.baselines.low_rank.shards import label_rows, project_rows, shards_with_cells, sum_by_word
 from tagcore.features.rows import Rows
 from tagcore.numeric.conjugate_gradients import conjugate_gradients, inner_products, residuals_fall_to
 from tagcore.shards import Arrays, Shard, Shards
@@ -70,7 +70,7 @@ class BCS(_LowRank):
         self.random_state = random_state
 
     def proba(self, scores: np.ndarray) -> np.ndarray:
-        """The scores, cut to [0, 1]."""
+        """Cuts the scores to [0, 1]."""
         return np.clip(scores, 0.0, 1.0)
 
     def _check_params(self) -> None:
@@ -90,7 +90,7 @@ class BCS(_LowRank):
         rank = self._dimensions(X, Y)
         normal = check_random_state(self.random_state).standard_normal((Y.shape[1], rank))
         tags = (normal / np.sqrt(rank)).astype(np.float32)
-        learner = CompressedRegression(_Ridge(X, float(self.alpha)), tags, float(self.noise), self.rounds)
+        learner = CompressedRegression(_CentredRidge(X, float(self.alpha)), tags, float(self.noise), self.rounds)
         trained = train(
             learner,
             shards_with_cells(X, Y, context),
@@ -109,8 +109,8 @@ class BCS(_LowRank):
         return scores
 
 
-class _Ridge:
-    """(XᵀX - n·m·mᵀ + alpha)·W = XᵀZ - n·m·z̄ᵀ for targets Z, m and z̄ the means, by conjugate gradients."""
+class _CentredRidge:
+    """Ridge regression on centred rows: (XᵀX - n·m·mᵀ + alpha)·W = XᵀZ - n·m·z̄ᵀ for targets Z, m and z̄ the means."""
 
     def __init__(self, X: sp.csr_matrix, alpha: float) -> None:
         self.n, self.alpha = X.shape[0], np.float32(alpha)
@@ -119,7 +119,7 @@ class _Ridge:
         self.diagonal = (np.maximum(squares - self.n * self.means**2, 0) + self.alpha)[:, None]
 
     def solve(self, shards: Shards, targets: Arrays) -> Arrays:
-        """W and the centre z̄ - Wᵀm, from the sums over all rows of their targets."""
+        """Gives W, by conjugate gradients, and the centre z̄ - Wᵀm, from the sums over all rows of their targets."""
 
         def product(direction: np.ndarray) -> np.ndarray:
             image = shards.sum(gram_product, direction=direction)["product"]
@@ -134,10 +134,12 @@ class _Ridge:
 
 @dataclass(frozen=True)
 class CompressedRegression:
-    """The learner: a regression onto the projected tags; each round infers the cells that were not observed from it,
-    and fits it again."""
+    """Learner of a regression onto the projected tags.
 
-    ridge: _Ridge
+    Each round infers the cells that were not observed from the regression, and fits it again.
+    """
+
+    ridge: _CentredRidge
     tags: np.ndarray  # Φᵀ
     noise: float
     inference_rounds: int
@@ -154,8 +156,8 @@ class CompressedRegression:
 
 
 def compress(shard: Shard[Arrays], state: Arrays, *, tags: np.ndarray) -> Arrays:
-    """Sums over the rows of a shard of their projected tags, Φ·y."""
-    return _sums(shard.data, truth_of(shard.data) @ tags)
+    """Step: sums over the rows of a shard of their projected tags, Φ·y."""
+    return _sums(shard.data, label_rows(shard.data) @ tags)
 
 
 def infer_and_compress(
@@ -168,18 +170,18 @@ def infer_and_compress(
     tags: np.ndarray,
     centre: np.ndarray,
 ) -> Arrays:
-    """The same where only some cells are known: the others are what the regression makes of them."""
+    """Step: sums as those of `compress`, where some cells are observed and the regression infers the others."""
     part = shard.data
-    guesses = embed(part, words) + centre
+    guesses = project_rows(part, words) + centre
     targets, projection = np.empty_like(guesses), np.ascontiguousarray(tags.T)
     for first in range(0, guesses.shape[0], _BLOCK_ROWS):
         rows = slice(first, min(first + _BLOCK_ROWS, guesses.shape[0]))
-        known = part["cell_ids"], part["cell_starts"][rows.start : rows.stop + 1], part["cell_truth"]
+        observed = part["cell_ids"], part["cell_starts"][rows.start : rows.stop + 1], part["cell_truth"]
         means = np.empty((rows.stop - rows.start, tags.shape[0]), np.float32)
-        infer_tags(guesses[rows], projection, noise, rounds, *known, means)
+        infer_tags(guesses[rows], projection, noise, rounds, *observed, means)
         targets[rows] = means @ tags
     return _sums(part, targets)
 
 
 def _sums(part: Arrays, targets: np.ndarray) -> Arrays:
-    return {"cross": to_words(part, targets), "sum": targets.sum(axis=0)}
+    return {"cross": sum_by_word(part, targets), "sum": targets.sum(axis=0)}

@@ -46,7 +46,7 @@ class CPLST(_LowRank):
         self.max_words = max_words
 
     def proba(self, scores: np.ndarray) -> np.ndarray:
-        """The scores, cut to [0, 1]."""
+        """Cuts the scores to [0, 1]."""
         return np.clip(scores, 0.0, 1.0)
 
     def _check_params(self) -> None:
@@ -79,7 +79,10 @@ def _transform(
     carriers: np.ndarray,
     starts: np.ndarray,
 ) -> Arrays:
-    """With C = Xᵀ·Z and R·Rᵀ = XᵀX + alpha, X centred: F = R⁻¹·C has FᵀF = Zᵀ·H·Z, and its singular vectors serve."""
+    """Gives words, tags and intercepts from the singular vectors of F = R⁻¹·C.
+
+    With C = Xᵀ·Z and R·Rᵀ = XᵀX + alpha, X centred: FᵀF = Zᵀ·H·Z.
+    """
     X = sp.csr_matrix((data.astype(np.float64), indices, indptr), shape=(indptr.size - 1, int(width)))
     T = sp.csr_matrix((np.ones(carriers.size), carriers, starts), shape=(starts.size - 1, X.shape[0]))
     means, shares = np.asarray(X.mean(axis=0)).ravel(), np.diff(starts) / X.shape[0]
@@ -90,9 +93,9 @@ def _transform(
             cross = (T[cut] @ X).toarray().T - X.shape[0] * np.outer(means, shares[cut])
             yield cut, solve_triangular(factor, cross, lower=True, check_finite=False)
 
-    directions = _of_few_tags if T.shape[0] <= X.shape[1] else _of_few_words
-    tags, told = directions(blocks, X.shape[1], T.shape[0], rank)
-    words = solve_triangular(factor, told, lower=True, trans="T", check_finite=False)
+    directions = _directions_of_few_tags if T.shape[0] <= X.shape[1] else _directions_of_few_words
+    tags, targets = directions(blocks, X.shape[1], T.shape[0], rank)
+    words = solve_triangular(factor, targets, lower=True, trans="T", check_finite=False)
     intercept = shares - (means @ words) @ tags.T
     out = {"words": words, "tags": tags, "intercept": intercept}
     return {name: np.ascontiguousarray(values, np.float32) for name, values in out.items()}
@@ -107,10 +110,10 @@ def _factor(X: sp.csr_matrix, means: np.ndarray, alpha: float) -> np.ndarray:
     return cholesky(gram, lower=True, overwrite_a=True, check_finite=False)
 
 
-def _of_few_tags(
+def _directions_of_few_tags(
     blocks: Callable[[], Iterator[Block]], words: int, tags: int, rank: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(V, F·V) from FᵀF: tags × tags."""
+    """Gives (V, F·V) from FᵀF: tags × tags."""
     F = np.empty((words, tags))
     for cut, block in blocks():
         F[:, cut] = block
@@ -118,24 +121,24 @@ def _of_few_tags(
     return V, F @ V
 
 
-def _of_few_words(
+def _directions_of_few_words(
     blocks: Callable[[], Iterator[Block]], words: int, tags: int, rank: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The same from F·Fᵀ: words × words, so that F is never whole."""
+    """Gives (V, F·V) from F·Fᵀ: words × words, so that F is never whole."""
     square = np.zeros((words, words))
     for _, block in blocks():
         square += block @ block.T
     values, U = _leading(square, rank)
     sizes = np.sqrt(np.maximum(values, 0.0))
-    told = np.divide(U, sizes, out=np.zeros_like(U), where=sizes > 1e-7 * sizes.max(initial=0.0))
+    scaled = np.divide(U, sizes, out=np.zeros_like(U), where=sizes > 1e-7 * sizes.max(initial=0.0))
     V = np.empty((tags, rank))
     for cut, block in blocks():
-        V[cut] = block.T @ told
+        V[cut] = block.T @ scaled
     return V, U * sizes
 
 
 def _leading(square: np.ndarray, rank: int) -> tuple[np.ndarray, np.ndarray]:
-    """The largest eigenvalues, largest first, and their eigenvectors."""
+    """Gives the largest eigenvalues, largest first, and their eigenvectors."""
     size = square.shape[0]
     values, vectors = eigh(square, subset_by_index=[size - rank, size - 1], overwrite_a=True, check_finite=False)
     return values[::-1], vectors[:, ::-1]

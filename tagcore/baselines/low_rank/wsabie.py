@@ -68,7 +68,7 @@ class WSABIE(_LowRank):
         self.random_state = random_state
 
     def proba(self, scores: np.ndarray) -> np.ndarray:
-        """The logistic curve."""
+        """Gives the logistic curve of the scores."""
         return PlattCalibrator.from_arrays({"curve": self.curve_})(scores)
 
     def _check_params(self) -> None:
@@ -87,9 +87,9 @@ class WSABIE(_LowRank):
         X, Y = load_all(rows)
         super()._fit(InMemory(X, Y), context)
         count = min(X.shape[0], -(-_CALIBRATED_CELLS // Y.shape[1]))
-        some = np.linspace(0, X.shape[0] - 1, count).astype(int)
-        hits = (Y[some].toarray() > 0).astype(float)
-        self.curve_ = PlattCalibrator().fit(self._scores(X[some]), hits).curve_
+        sample = np.linspace(0, X.shape[0] - 1, count).astype(int)
+        hits = (Y[sample].toarray() > 0).astype(float)
+        self.curve_ = PlattCalibrator().fit(self._scores(X[sample]), hits).curve_
 
     def _learn(self, X: sp.csr_matrix, Y: sp.csr_matrix, context: FitContext) -> None:
         rank, random = self._dimensions(X, Y), check_random_state(self.random_state)
@@ -97,7 +97,9 @@ class WSABIE(_LowRank):
         words = np.zeros((X.shape[1] + 1, rank), np.float32)  # words that training does not know say nothing
         tags = (random.standard_normal((Y.shape[1], rank)) / np.sqrt(rank)).astype(np.float32)
         orders = [random.permutation(X.shape[0]) for _ in range(self.max_iter)]
-        learner = Passes({"words": words, "tags": tags}, orders, seed, self.learning_rate, self.margin, self.max_norm)
+        learner = RankingLearner(
+            {"words": words, "tags": tags}, orders, seed, self.learning_rate, self.margin, self.max_norm
+        )
         shards = Shards([self._documents(X, Y)], dict, context.executor)
         trained = train(
             learner, shards, max_rounds=self.max_iter, progress=context.progress, checkpoints=context.checkpoints
@@ -107,7 +109,7 @@ class WSABIE(_LowRank):
         self.intercept_ = tags @ words[-1]
 
     def _documents(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> Arrays:
-        """All rows, each with the constant as a last word, their tags, and the losses of ranks 0 to L."""
+        """Gives all rows, each with the constant as a last word, their tags, and the losses of ranks 0 to L."""
         constant = np.full((X.shape[0], 1), float(self.fit_intercept), np.float32)
         rows = sp.hstack([X, sp.csr_matrix(constant)], format="csr")
         rank_losses = np.append(0.0, np.cumsum(1.0 / np.arange(1, Y.shape[1] + 1))).astype(np.float32)
@@ -116,8 +118,8 @@ class WSABIE(_LowRank):
 
 
 @dataclass(frozen=True)
-class Passes:
-    """The learner: a round is a pass over the documents, in an order and with draws of its own."""
+class RankingLearner:
+    """Learner whose round is a pass over the documents, in an order and with draws of its own."""
 
     start: Arrays  # words and tags
     orders: list[np.ndarray]  # of the documents, one for each pass
@@ -133,14 +135,14 @@ class Passes:
         rate = self.learning_rate * (1 - number / len(self.orders))
         draws = np.uint64(branch(np.uint64(self.seed), number))
         settings = {"seed": draws, "rate": rate, "margin": self.margin, "max_norm": self.max_norm}
-        (moved,) = shards.collect(pass_over, order=self.orders[number], **settings, **arrays)
+        (moved,) = shards.collect(pass_step, order=self.orders[number], **settings, **arrays)
         return moved, {}
 
     def done(self, history: list[Measures]) -> bool:
         return False
 
 
-def pass_over(
+def pass_step(
     shard: Shard[Arrays],
     state: Arrays,
     *,
@@ -154,6 +156,6 @@ def pass_over(
 ) -> Arrays:
     """Step: words and tags as one pass over the documents leaves them."""
     part, moved = shard.data, {"words": words.copy(), "tags": tags.copy()}
-    csr, own = (part["data"], part["indices"], part["indptr"]), (part["tag_ids"], part["tag_starts"])
-    learn_documents(*csr, order, *own, part["rank_losses"], seed, rate, margin, max_norm, *moved.values())
+    csr, tag_rows = (part["data"], part["indices"], part["indptr"]), (part["tag_ids"], part["tag_starts"])
+    learn_documents(*csr, order, *tag_rows, part["rank_losses"], seed, rate, margin, max_norm, *moved.values())
     return moved

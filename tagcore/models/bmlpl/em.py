@@ -15,8 +15,8 @@ from scipy.special import digamma, gammaln
 
 from tagcore.models.bmlpl.hyper import new_shapes, new_tau, shape_step
 from tagcore.models.bmlpl.kernels.em import column_dots, expect_counts, sum_logs, weigh_rows
-from tagcore.models.bmlpl.rows import ShardRows, curved, logistic
-from tagcore.models.bmlpl.solve import exact, solve_iteratively
+from tagcore.models.bmlpl.rows import ShardRows, logistic, product_step
+from tagcore.models.bmlpl.solve import solve_exactly, solve_iteratively
 from tagcore.shards import Arrays, Shard, Shards, contiguous
 from tagcore.training import Measures
 
@@ -27,7 +27,7 @@ _STOP_OVER = 5  # iterations over which the objective must have moved
 
 @dataclass(frozen=True)
 class EMSettings:
-    """What the rounds need to know."""
+    """Settings of the rounds of EM."""
 
     eta: float = 0.01
     geo: bool = False
@@ -39,7 +39,7 @@ class EMSettings:
 
 
 class EM:
-    """The learner. `start` holds V, W, r and tau; `validate` gives the held-out AUC of global arrays."""
+    """Learner of batch EM. `start` holds V, W, r and tau; `validate` gives the held-out AUC of global arrays."""
 
     def __init__(self, settings: EMSettings, start: Arrays, validate: Callable[[Arrays], float] | None = None) -> None:
         self.settings = settings
@@ -47,25 +47,25 @@ class EM:
         self.validate = validate
 
     def init(self, shards: Shards) -> Arrays:
-        """The start; U of every row begins at its prior mean."""
+        """Gives the start; U of every row begins at its prior mean."""
         arrays = contiguous(self.start)
         return {**arrays, "counts": np.zeros_like(arrays["V"]), "curvature": np.zeros_like(arrays["W"])}
 
     def round(self, shards: Shards, arrays: Arrays, number: int) -> tuple[Arrays, Measures]:
-        """One iteration; its objective is that of the arrays it began with."""
+        """Makes one iteration; its objective is that of the arrays it began with."""
         s = self.settings
         V, W, r, tau = (arrays[name] for name in ("V", "W", "r", "tau"))
         if s.learn_r and number:
             r = new_shapes(shards.sum(shape_step, W=W, r=r), r)
-        sums = shards.update(expect, V=V, W=W, r=r, geo=s.geo, masked=s.masked)
+        sums = shards.update(expectation_step, V=V, W=W, r=r, geo=s.geo, masked=s.masked)
         objective = sums["objective"] + s.eta * np.log(V).sum(dtype=np.float64)
         objective -= 0.5 * float(tau @ (W.astype(np.float64) ** 2).sum(axis=1))
         if s.masked:
             V = masked_topics(s.eta + sums["counts"], sums["exposure"]).astype(V.dtype)
-            sums |= shards.update(weigh, V=V, r=r)
+            sums |= shards.update(masked_weights_step, V=V, r=r)
         else:
-            V = topics_of(s.eta, sums["counts"])
-        W = W + self._step(shards, sums, W, tau)
+            V = posterior_topics(s.eta, sums["counts"])
+        W = W + self._weight_update(shards, sums, W, tau)
         if s.learn_tau and (number + 1) % _HYPER_EVERY == 0:
             tau = new_tau(W, sums["curvature"], tau)
         new = {"V": V, "W": W, "r": r, "tau": tau, "counts": sums["counts"], "curvature": sums["curvature"]}
@@ -75,28 +75,28 @@ class EM:
         return new, measures
 
     def done(self, history: list[Measures]) -> bool:
-        """The objective has all but stopped."""
+        """Tells whether the objective has all but stopped."""
         if len(history) <= _STOP_OVER:
             return False
         before, now = (history[at]["objective"] for at in (-1 - _STOP_OVER, -1))
         return abs(now - before) < self.settings.tol * abs(now)
 
-    def _step(self, shards: Shards, sums: Arrays, W: np.ndarray, tau: np.ndarray) -> np.ndarray:
+    def _weight_update(self, shards: Shards, sums: Arrays, W: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """The M-step of W: the residual of the start is the gradient, because S W = X'(omega ∘ psi)."""
-        own = tau.astype(W.dtype)[:, None]
-        residual = sums["gradient"] - own * W
+        precision = tau.astype(W.dtype)[:, None]
+        residual = sums["gradient"] - precision * W
         if self.settings.cg_steps == 0:
-            return exact(shards, residual, tau)
+            return solve_exactly(shards, residual, tau)
         step, _ = solve_iteratively(
-            lambda P: shards.sum(curved, P=P)["product"] + own * P,
+            lambda P: shards.sum(product_step, P=P)["product"] + precision * P,
             residual,
-            sums["curvature"] + own,
+            sums["curvature"] + precision,
             self.settings.cg_steps,
         )
         return step
 
 
-def topics_of(eta: float, counts: np.ndarray) -> np.ndarray:
+def posterior_topics(eta: float, counts: np.ndarray) -> np.ndarray:
     """V: the posterior mean of every topic's Dirichlet distribution."""
     V = counts + counts.dtype.type(eta)
     return V / V.sum(axis=0, dtype=np.float64).astype(V.dtype)
@@ -119,7 +119,7 @@ def masked_topics(numerators: np.ndarray, exposure: np.ndarray) -> np.ndarray:
     return V / V.sum(axis=0)
 
 
-def expect(
+def expectation_step(
     shard: Shard[ShardRows], state: Arrays, V: np.ndarray, W: np.ndarray, r: np.ndarray, geo: bool, masked: bool = False
 ) -> tuple[Arrays, Arrays]:
     """Step: U at the present W, the counts and all that the M-step needs of them (pass A)."""
@@ -136,30 +136,30 @@ def expect_rows(
     masked: bool = False,
     repeats: int = 1,
 ) -> tuple[Arrays, Arrays]:
-    """Counts from the counts before, `repeats` times at the same V and W; without any U begins at its prior mean."""
+    """Gives new counts from the counts m, `repeats` times at the same V and W; without m, U is its prior mean."""
     psi = projected = rows.project(W)
     shapes = r.astype(W.dtype)
     if m is None:
         m = shapes * np.exp(np.minimum(psi, W.dtype.type(LARGEST_PSI)))
     if masked:
-        shown = rows.coverage(V)
-        psi = psi + np.log(shown)
+        coverage = rows.coverage(V)
+        psi = psi + np.log(coverage)
     p, half, e = logistic(psi)
-    scale = p / shown if masked else p
+    scale = p / coverage if masked else p
     for _ in range(repeats):
         base = np.maximum(np.exp(digamma(m + shapes)), np.finfo(W.dtype).tiny) if geo else m + shapes
         U = base * scale
         m, counts = np.zeros_like(psi), np.zeros_like(V)
-        fit = expect_counts(rows.labels, rows.starts, U, V, m, counts)
-    sums = {"counts": counts, "objective": fit + _prior_of_rows(r, base, psi, e, m if geo else None)}
+        log_odds = expect_counts(rows.labels, rows.starts, U, V, m, counts)
+    sums = {"counts": counts, "objective": log_odds + _prior_of_rows(r, base, psi, e, m if geo else None)}
     if masked:
         return {"m": m, "psi": projected}, {**sums, "exposure": rows.exposure(U)}
     omega, slopes = _slopes(rows, m, shapes, half, psi)
     return {"m": m, "omega": omega}, {**sums, **slopes}
 
 
-def weigh(shard: Shard[ShardRows], state: Arrays, V: np.ndarray, r: np.ndarray) -> tuple[Arrays, Arrays]:
-    """Step: under a mask the weights of the M-step need the new topics, hence a round of their own."""
+def masked_weights_step(shard: Shard[ShardRows], state: Arrays, V: np.ndarray, r: np.ndarray) -> tuple[Arrays, Arrays]:
+    """Step: the weights of the M-step under a mask, which need the new topics, hence a round of their own."""
     psi = state["psi"] + np.log(shard.data.coverage(V))
     omega, sums = _slopes(shard.data, state["m"], r.astype(psi.dtype), logistic(psi)[1], psi)
     return {"m": state["m"], "omega": omega}, sums

@@ -6,15 +6,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from tagcore.base import TagModel, require_vector, restore_on_failure
+from tagcore.base import TagModel, block_rows, require_vector, restore_on_failure
 from tagcore.features.rows import Rows
-from tagcore.models.bmlpl.fit import FittedState, learn, learn_batch, scaled
-from tagcore.models.bmlpl.initial import check_parameters
+from tagcore.models.bmlpl.checks import check_parameters
+from tagcore.models.bmlpl.learning import FittedState, learn, learn_batch, scaled
 from tagcore.models.bmlpl.scores import Draws, scores, screened_top_k
 from tagcore.shards import Executor, InProcess
 from tagcore.training import FitContext
-
-_SCREEN_CELLS = 4_000_000
 
 
 class BMLPL(TagModel):
@@ -184,27 +182,27 @@ class BMLPL(TagModel):
         return self.shape_draws_.mean(axis=0)
 
     def partial_fit(self, X: Any, y: Any, *, executor: Executor | None = None) -> Self:
-        """One step of online EM with these rows as its minibatch; the first call fixes words, tags and topics.
+        """Takes one step of online EM with these rows as its minibatch; the first call fixes words, tags and topics.
 
         Of the regression's second moments only the diagonal is kept, whatever `solver` says.
         """
         check_parameters(self)
-        known = self._fitted() if hasattr(self, "tau_") else None
+        previous = self._fitted() if hasattr(self, "tau_") else None
         with restore_on_failure(self):
             X, Y = self._checked_batch(X, y)
-            self._keep(learn_batch(self, X, Y, known, self._seed(), executor or InProcess()))
+            self._keep(learn_batch(self, X, Y, previous, self._seed(), executor or InProcess()))
         return self
 
     def proba(self, scores: np.ndarray) -> np.ndarray:
-        """1 - exp(-score)."""
+        """Gives 1 - exp(-score)."""
         return -np.expm1(-scores)
 
     def _fit(self, rows: Rows, context: FitContext) -> None:
         check_parameters(self)
-        known = self._fitted() if self.warm_start and hasattr(self, "tau_") else None
-        if known and self.tau_.size != self.n_features_in_ + bool(self.fit_intercept):
+        previous = self._fitted() if self.warm_start and hasattr(self, "tau_") else None
+        if previous and self.tau_.size != self.n_features_in_ + bool(self.fit_intercept):
             raise ValueError("warm_start: fit_intercept is not what it was when the model was fitted")
-        self._keep(learn(self, rows, known, self._seed(), context))
+        self._keep(learn(self, rows, previous, self._seed(), context))
 
     def _scores(self, X: sp.csr_matrix) -> np.ndarray:
         return scores(self._scaled(X), self._draws(), self.observed_rate)
@@ -213,7 +211,7 @@ class BMLPL(TagModel):
         if self.n_labels_ <= max(self.screen, k):
             return super()._top_k(X, k)
         tags, best = np.empty((X.shape[0], k), np.int64), np.empty((X.shape[0], k))
-        step = max(1, _SCREEN_CELLS // self.n_labels_)
+        step = block_rows(self.n_labels_)
         for first in range(0, X.shape[0], step):
             rows = slice(first, min(first + step, X.shape[0]))
             candidates = max(self.screen, k)
@@ -235,13 +233,13 @@ class BMLPL(TagModel):
         return Draws(self.topic_draws_, self.weight_draws_, self.shape_draws_)
 
     def _fitted(self) -> FittedState:
-        counts = self.rows_seen_, self.updates_, tuple(self.history_)
-        return FittedState(self._draws(), self.tau_, self.label_counts_, self.curvature_, *counts)
+        progress = self.rows_seen_, self.updates_, tuple(self.history_)
+        return FittedState(self._draws(), self.tau_, self.label_counts_, self.curvature_, *progress)
 
     def _keep(self, learnt: FittedState) -> None:
         self.topic_draws_, self.weight_draws_, self.shape_draws_ = learnt.draws
         self.tau_, self.label_counts_, self.curvature_ = learnt.tau, learnt.counts, learnt.curvature
-        self.rows_seen_, self.updates_, self.history_ = learnt.rows, learnt.updates, list(learnt.history)
+        self.rows_seen_, self.updates_, self.history_ = learnt.n_rows, learnt.updates, list(learnt.history)
         self.n_iter_ = len(learnt.history)
 
     def _check_state(self) -> None:

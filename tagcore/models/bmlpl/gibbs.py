@@ -18,8 +18,8 @@ from tagcore.models.bmlpl.kernels.gibbs import (
     draw_normals,
     draw_weights,
 )
-from tagcore.models.bmlpl.rows import ShardRows, curved, logistic
-from tagcore.models.bmlpl.solve import exact, solve_iteratively
+from tagcore.models.bmlpl.rows import ShardRows, logistic, product_step
+from tagcore.models.bmlpl.solve import solve_exactly, solve_iteratively
 from tagcore.shards import Arrays, Shard, Shards
 from tagcore.training import Measures
 
@@ -29,7 +29,7 @@ KEPT = ("V", "W", "r")
 
 @dataclass(frozen=True)
 class GibbsSettings:
-    """What the sweeps need to know. After burn_in sweeps every thin-th is kept, until there are `keep`.
+    """Settings of the sweeps of Gibbs sampling. After burn_in sweeps every thin-th is kept, until there are `keep`.
 
     W is drawn exactly for up to exact_words words, beyond by conjugate gradients until the error is about cg_tol of
     a posterior standard deviation: the noise of w_k has an expected energy w' S w of one a word.
@@ -53,7 +53,7 @@ class GibbsSettings:
 
 
 class GibbsLearner:
-    """The learner. `start` holds V, W, r and tau, such as a random start or what EM has found."""
+    """Learner that samples. `start` holds V, W, r and tau, such as a random start or the result of EM."""
 
     def __init__(self, settings: GibbsSettings, start: Arrays, seed: int) -> None:
         self.settings = settings
@@ -61,18 +61,18 @@ class GibbsLearner:
         self.seed = seed
 
     def init(self, shards: Shards) -> Arrays:
-        """The start; U of every row as if it had no label."""
+        """Gives the start; U of every row is drawn as if it had no label."""
         arrays = {name: self.start[name] for name in (*KEPT, "tau")}
-        shards.update(embed, W=arrays["W"], r=arrays["r"], key=self._key(0, START))
+        shards.update(embedding_step, W=arrays["W"], r=arrays["r"], key=self._key(0, START))
         return arrays | {f"draws_{name}": np.empty((0, *arrays[name].shape), np.float32) for name in KEPT}
 
     def round(self, shards: Shards, arrays: Arrays, number: int) -> tuple[Arrays, Measures]:
-        """One sweep; its log-likelihood is that of the embeddings and topics it began with."""
+        """Makes one sweep; its log-likelihood is that of the embeddings and topics it began with."""
         s = self.settings
         V, W, r, tau = (arrays[name] for name in (*KEPT, "tau"))
         keys = {"key": self._key(number, COUNTS), "table_key": self._key(number, TABLES)}
-        sums = shards.update(count, V=V, r=r, learn_r=s.learn_r, **keys)
-        V = draw_topics(s.eta + sums["counts"], self._key(number, TOPICS), V.dtype)
+        sums = shards.update(count_step, V=V, r=r, learn_r=s.learn_r, **keys)
+        V = draw_topic_distributions(s.eta + sums["counts"], self._key(number, TOPICS), V.dtype)
         if s.learn_r:  # with U integrated out, so before W and U
             r = _draw_gammas(s.r_prior[0] + sums["tables"], s.r_prior[1] + sums["softplus"], self._key(number, SHAPES))
         W, steps = self._draw_weights(shards, W, r, tau, number)
@@ -80,39 +80,40 @@ class GibbsLearner:
             squares = np.square(W, dtype=np.float64).sum(axis=1)
             shape = np.full(tau.shape, s.tau_prior[0] + W.shape[1] / 2)
             tau = _draw_gammas(shape, s.tau_prior[1] + squares / 2, self._key(number, PRECISIONS))
-        shards.update(embed, W=W, r=r, key=self._key(number, EMBEDDINGS))
+        shards.update(embedding_step, W=W, r=r, key=self._key(number, EMBEDDINGS))
         new = {"V": V, "W": W, "r": r, "tau": tau}
         measures = {"log_likelihood": float(sums["log_likelihood"]), "cg_steps": float(steps)}
-        return new | self._keep(arrays, new, number), measures
+        return new | self._kept_draws(arrays, new, number), measures
 
     def done(self, history: list[Measures]) -> bool:
-        """All draws that were asked for are kept."""
+        """Tells whether all draws that were asked for are kept."""
         return len(history) >= self.settings.rounds
 
     def _draw_weights(
         self, shards: Shards, W: np.ndarray, r: np.ndarray, tau: np.ndarray, number: int
     ) -> tuple[np.ndarray, int]:
-        """w_k solves S_k w = X' (kappa_k + sqrt(omega_k) e1) + sqrt(tau) e2 with S_k = X' Omega_k X + diag(tau).
+        """Draws W and tells how many steps that took; w_k solves a system with the noise e1, e2 on its right.
 
-        The covariance of the right-hand side is S_k, hence that of w_k its inverse, as the conditional wants.
+        S_k w_k = X' (kappa_k + sqrt(omega_k) e1) + sqrt(tau) e2 with S_k = X' Omega_k X + diag(tau). The covariance
+        of the right-hand side is S_k, hence that of w_k its inverse, as the conditional wants.
         """
         keys = {"key": self._key(number, OMEGA), "noise_key": self._key(number, ROW_NOISE)}
-        sums = shards.update(weigh, r=r, **keys)
+        sums = shards.update(omega_step, r=r, **keys)
         noise = np.sqrt(tau)[:, None] * draw_normals(W.shape[0], W.shape[1], self._key(number, WORD_NOISE))
-        own = tau.astype(W.dtype)[:, None]
-        residual = sums["gradient"] + noise.astype(W.dtype) - own * W
+        precision = tau.astype(W.dtype)[:, None]
+        residual = sums["gradient"] + noise.astype(W.dtype) - precision * W
         if len(tau) <= self.settings.exact_words:
-            return W + exact(shards, residual, tau), 0
+            return W + solve_exactly(shards, residual, tau), 0
         step, steps = solve_iteratively(
-            lambda P: shards.sum(curved, P=P)["product"] + own * P,
+            lambda P: shards.sum(product_step, P=P)["product"] + precision * P,
             residual,
-            sums["curvature"] + own,
+            sums["curvature"] + precision,
             self.settings.cg_steps,
             self.settings.cg_tol**2 * len(tau),
         )
         return W + step, steps
 
-    def _keep(self, before: Arrays, new: Arrays, number: int) -> Arrays:
+    def _kept_draws(self, before: Arrays, new: Arrays, number: int) -> Arrays:
         s = self.settings
         kept = {name: before[f"draws_{name}"] for name in KEPT}
         sweeps = number + 1 - s.burn_in
@@ -120,18 +121,18 @@ class GibbsLearner:
             kept = {name: np.concatenate([draws, new[name][None].astype(np.float32)]) for name, draws in kept.items()}
         return {f"draws_{name}": draws for name, draws in kept.items()}
 
-    def _key(self, number: int, what: int) -> np.uint64:
-        return np.uint64(branch(np.uint64(branch(np.uint64(self.seed), number)), what))
+    def _key(self, number: int, purpose: int) -> np.uint64:
+        return np.uint64(branch(np.uint64(branch(np.uint64(self.seed), number)), purpose))
 
 
-def draw_topics(shapes: np.ndarray, key: np.uint64, dtype: np.dtype) -> np.ndarray:
-    """Columns from Dirichlet(shapes), by logarithms of gammas: many of a shape far below 1 would vanish."""
+def draw_topic_distributions(shapes: np.ndarray, key: np.uint64, dtype: np.dtype) -> np.ndarray:
+    """Draws columns from Dirichlet(shapes), by logarithms of gammas: many of a shape far below 1 would vanish."""
     logs = draw_log_gammas(shapes, key)
     V = np.exp(logs - logs.max(axis=0))
     return np.maximum(V / V.sum(axis=0), _smallest(dtype)).astype(dtype)
 
 
-def count(
+def count_step(
     shard: Shard[ShardRows],
     state: Arrays,
     V: np.ndarray,
@@ -140,7 +141,7 @@ def count(
     key: np.uint64,
     table_key: np.uint64,
 ) -> tuple[Arrays, Arrays]:
-    """Step: latent counts of the positives, and what the draw of r needs."""
+    """Step: latent counts of the positives, and the sums that the draw of r needs."""
     rows, U, psi = shard.data, state["U"], state["psi"]
     m, counts = np.zeros_like(U), np.zeros(V.shape)
     log_odds = draw_counts(rows.labels, rows.starts, U, V, key, shard.first, m, counts)
@@ -151,7 +152,7 @@ def count(
     return {"m": m, "psi": psi}, sums
 
 
-def weigh(
+def omega_step(
     shard: Shard[ShardRows], state: Arrays, r: np.ndarray, key: np.uint64, noise_key: np.uint64
 ) -> tuple[Arrays, Arrays]:
     """Step: Pólya-Gamma weights; X' (kappa + sqrt(omega) e1 - omega psi), where S W = X' (omega psi), and diag S."""
@@ -161,10 +162,10 @@ def weigh(
     return {"m": m, "omega": omega}, {"gradient": rows.gather(slope), "curvature": rows.gather_squares(omega)}
 
 
-def embed(
+def embedding_step(
     shard: Shard[ShardRows], state: Arrays, W: np.ndarray, r: np.ndarray, key: np.uint64
 ) -> tuple[Arrays, Arrays]:
-    """Step: psi and U, given the counts; before there are any, as if all were 0."""
+    """Step: psi and U, given the counts; in the first round, where there are none, given counts of 0."""
     psi = shard.data.project(W)
     m, U = state.get("m", np.zeros_like(psi)), np.empty_like(psi)
     draw_embeddings(m, logistic(psi)[0], r, key, shard.first, _smallest(U.dtype), U)

@@ -13,13 +13,13 @@ _LARGEST_STEP = 0.7  # of log r
 
 
 def new_tau(W: np.ndarray, curvature: np.ndarray, tau: np.ndarray) -> np.ndarray:
-    """Type-II maximum likelihood, with the diagonal of the curvature in place of the posterior variances."""
-    own = (W.astype(np.float64) ** 2 + 1.0 / (curvature + tau[:, None])).sum(axis=1)
-    return np.clip((W.shape[1] + 2 * _TAU_SHAPE) / (own + 2 * _TAU_RATE), *_TAU_RANGE)
+    """Gives tau of type-II maximum likelihood, the diagonal of the curvature in place of the posterior variances."""
+    squares = (W.astype(np.float64) ** 2 + 1.0 / (curvature + tau[:, None])).sum(axis=1)
+    return np.clip((W.shape[1] + 2 * _TAU_SHAPE) / (squares + 2 * _TAU_RATE), *_TAU_RANGE)
 
 
 def shape_step(shard: Shard[ShardRows], state: Arrays, W: np.ndarray, r: np.ndarray) -> Arrays:
-    """Step: what Newton's method for r needs, at the weights W and the counts of the last E-step."""
+    """Step: the sums that Newton's method for r needs, at the weights W and the counts of the last E-step."""
     psi = shard.data.project(W)
     softplus = np.maximum(psi, 0) + np.log1p(logistic(psi)[2])
     m = state["m"].astype(np.float64)
@@ -31,7 +31,7 @@ def shape_step(shard: Shard[ShardRows], state: Arrays, W: np.ndarray, r: np.ndar
 
 
 def new_shapes(sums: Arrays, r: np.ndarray) -> np.ndarray:
-    """One Newton step in log r, held back; where the objective is not concave there, a step uphill."""
+    """Gives r after one Newton step in log r, held back; where the objective is not concave, after a step uphill."""
     slope = sums["slope"] - sums["softplus"] + (_R_SHAPE - 1) / r - _R_RATE
     bend = sums["bend"] - (_R_SHAPE - 1) / r**2
     first, second = r * slope, r * slope + r**2 * bend

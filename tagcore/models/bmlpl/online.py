@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tagcore.models.bmlpl.em import EMSettings, expect_rows, topics_of
-from tagcore.models.bmlpl.rows import ShardRows, curved, held
-from tagcore.models.bmlpl.solve import grams_of, solve_iteratively, solve_topics
+from tagcore.models.bmlpl.em import EMSettings, expect_rows, posterior_topics
+from tagcore.models.bmlpl.rows import ShardRows, batch_state, product_step
+from tagcore.models.bmlpl.solve import gram_blocks, solve_iteratively, solve_topics
 from tagcore.shards import Arrays, Shard, Shards, contiguous
 from tagcore.training import Measures
 
@@ -20,7 +20,7 @@ _PROXIMAL_WEIGHT = 3.0  # stands for the curvature off the diagonal, which is no
 
 @dataclass(frozen=True)
 class OnlineEM:
-    """The learner. `start` holds V, W, r, tau and, to go on from earlier minibatches, counts and curvature.
+    """Learner of minibatches. `start` holds V, W, r, tau and, to go on from earlier minibatches, counts and curvature.
 
     A round takes its share of the minibatch from every shard; `batches` of them make a pass, each in a new order.
     """
@@ -50,7 +50,7 @@ class OnlineEM:
         V, W, r, tau = (arrays[name] for name in ("V", "W", "r", "tau"))
         epoch, batch = divmod(number, self.batches)
         sums = shards.update(
-            expect_batch, V=V, W=W, r=r, geo=s.geo, inner=self.inner, cut=(self.seed, epoch, batch, self.batches)
+            batch_step, V=V, W=W, r=r, geo=s.geo, inner=self.inner, cut=(self.seed, epoch, batch, self.batches)
         )
         share = gamma * self.n_rows / float(sums["rows"])
         kept = {
@@ -58,30 +58,30 @@ class OnlineEM:
             for name in ("counts", "curvature")
         }
         if s.cg_steps == 0:
-            kept |= self._whole(shards, arrays, sums, gamma, share)
+            kept |= self._whole_moments(shards, arrays, sums, gamma, share)
             new_W = solve_topics(shards, kept["grams"], kept["moments"], tau).astype(W.dtype)
         else:
-            new_W = W + self._proximal(shards, arrays, sums, gamma, share)
-        new = {"V": topics_of(s.eta, kept["counts"]), "W": new_W, "r": r, "tau": tau, **kept}
+            new_W = W + self._proximal_step(shards, arrays, sums, gamma, share)
+        new = {"V": posterior_topics(s.eta, kept["counts"]), "W": new_W, "r": r, "tau": tau, **kept}
         return new, {"objective": float(sums["objective"] / sums["rows"])}
 
     def done(self, history: list[Measures]) -> bool:
         return False
 
-    def _whole(self, shards: Shards, arrays: Arrays, sums: Arrays, gamma: float, share: float) -> Arrays:
+    def _whole_moments(self, shards: Shards, arrays: Arrays, sums: Arrays, gamma: float, share: float) -> Arrays:
         grams = (1 - gamma) * arrays["grams"]
-        for topics, moments in grams_of(shards, *arrays["W"].shape):
-            grams[:, :, topics] += share * moments
+        for topics, batch_grams in gram_blocks(shards, *arrays["W"].shape):
+            grams[:, :, topics] += share * batch_grams
         return {"grams": grams, "moments": (1 - gamma) * arrays["moments"] + share * sums["moments"]}
 
-    def _proximal(self, shards: Shards, arrays: Arrays, sums: Arrays, gamma: float, share: float) -> np.ndarray:
-        """What to add to W: the minibatch's own curvature, and past curvature by its diagonal."""
+    def _proximal_step(self, shards: Shards, arrays: Arrays, sums: Arrays, gamma: float, share: float) -> np.ndarray:
+        """Gives what to add to W: by the minibatch's own curvature, and past curvature by its diagonal."""
         dtype = arrays["W"].dtype
         tau = arrays["tau"].astype(dtype)[:, None]
         past = dtype.type((1 - gamma) * _PROXIMAL_WEIGHT) * arrays["curvature"] + tau
         share, gamma = dtype.type(share), dtype.type(gamma)
         step, _ = solve_iteratively(
-            lambda P: past * P + share * shards.sum(curved, P=P)["product"],
+            lambda P: past * P + share * shards.sum(product_step, P=P)["product"],
             share * sums["gradient"] - gamma * tau * arrays["W"],
             past + share * sums["curvature"],
             _PROXIMAL_STEPS,
@@ -89,7 +89,7 @@ class OnlineEM:
         return step
 
 
-def expect_batch(
+def batch_step(
     shard: Shard[ShardRows],
     state: Arrays,
     V: np.ndarray,
@@ -109,4 +109,4 @@ def expect_batch(
     expected, sums = expect_rows(rows, None, V, W, r, geo, repeats=inner)
     kappa = (expected["m"] - r.astype(W.dtype)) * W.dtype.type(0.5)
     sums |= {"rows": np.array(float(len(rows))), "moments": rows.gather(kappa)}
-    return {"omega": expected["omega"], **held(rows)}, sums
+    return {"omega": expected["omega"], **batch_state(rows)}, sums

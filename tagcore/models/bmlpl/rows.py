@@ -1,4 +1,4 @@
-"""What BMLPL learns from: the rows of one shard, and the products with them that every inference method needs."""
+"""The rows of one shard as BMLPL learns from them, and the products with them that every inference method needs."""
 
 from dataclasses import dataclass
 
@@ -26,6 +26,13 @@ class ShardRows:
     starts: np.ndarray
     observed: CSR | None = None
     observed_by_column: CSR | None = None
+
+    @classmethod
+    def from_matrices(cls, part: tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix | None]) -> "ShardRows":
+        """Holds X, Y and the mask of a shard as read-only arrays."""
+        X, Y, mask = part
+        arrays = freeze((_arrays(X), _arrays(X.tocsc()), Y.indices, Y.indptr))
+        return cls(*arrays) if mask is None else cls(*arrays, *freeze((_arrays(mask), _arrays(mask.tocsc()))))
 
     def __len__(self) -> int:
         return self.starts.size - 1
@@ -60,18 +67,13 @@ class ShardRows:
         return _product(self.observed_by_column, U)
 
     def take(self, rows: np.ndarray) -> "ShardRows":
-        """Some of the rows, in that order; without their mask."""
+        """Gives some of the rows, in that order, without their mask."""
         X = sp.csr_matrix(self.words, shape=(len(self), self.words_by_column[2].size - 1), copy=False)
         width = int(self.labels.max(initial=0)) + 1
         marks = np.ones(self.labels.size, np.int8), self.labels, self.starts
-        return shard_rows((X[rows], sp.csr_matrix(marks, shape=(len(self), width), copy=False)[rows], None))
-
-
-def shard_rows(part: tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix | None]) -> ShardRows:
-    """X, Y and the mask of a shard as read-only arrays."""
-    X, Y, mask = part
-    words = freeze((_arrays(X), _arrays(X.tocsc()), Y.indices, Y.indptr))
-    return ShardRows(*words) if mask is None else ShardRows(*words, *freeze((_arrays(mask), _arrays(mask.tocsc()))))
+        return ShardRows.from_matrices(
+            (X[rows], sp.csr_matrix(marks, shape=(len(self), width), copy=False)[rows], None)
+        )
 
 
 def logistic(psi: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -83,21 +85,21 @@ def logistic(psi: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return p, half, e
 
 
-def curved(shard: Shard[ShardRows], state: Arrays, P: np.ndarray) -> Arrays:
+def product_step(shard: Shard[ShardRows], state: Arrays, P: np.ndarray) -> Arrays:
     """Step: the product of one conjugate-gradient step, with the weights that the E-step left in the state."""
-    return {"product": at_work(shard, state).normal_matvec(state["omega"], P)}
+    return {"product": current_rows(shard, state).normal_matvec(state["omega"], P)}
 
 
-def at_work(shard: Shard[ShardRows], state: Arrays) -> ShardRows:
-    """The minibatch that the state holds, or all rows of the shard."""
+def current_rows(shard: Shard[ShardRows], state: Arrays) -> ShardRows:
+    """Gives the minibatch that the state holds, or all rows of the shard."""
     if "batch_starts" not in state:
         return shard.data
     a, b, c, d, e, f, labels, starts = (state[f"batch_{name}"] for name in _BATCH)
     return ShardRows((a, b, c), (d, e, f), labels, starts)
 
 
-def held(rows: ShardRows) -> Arrays:
-    """A minibatch as a state can hold it."""
+def batch_state(rows: ShardRows) -> Arrays:
+    """Gives a minibatch as plain arrays, which a state can hold; `current_rows` reads them."""
     arrays = *rows.words, *rows.words_by_column, rows.labels, rows.starts
     return {f"batch_{name}": values for name, values in zip(_BATCH, arrays, strict=True)}
 

@@ -10,7 +10,7 @@ from tagcore.base import best_k
 from tagcore.kernels.sparse import multiply_dense_fused
 from tagcore.models.bmlpl.kernels.predict import survival, survival_of
 
-LARGEST_PSI = 60.0
+LARGEST_PSI = 60.0  # exp of it, to the power of a group of factors in the kernel, is still a float64
 _BOUND_MARGIN = 1 + 1e-4  # rounding of the float32 matrix product
 
 
@@ -23,14 +23,14 @@ class Draws(NamedTuple):
 
 
 def scores(X: sp.csr_matrix, draws: Draws, rate: float) -> np.ndarray:
-    """All labels of all rows. `rate` is the share of positives that training could see: p is for all of them."""
+    """Scores all labels of all rows. `rate` is the share of positives that training could see: p is for all of them."""
 
-    def one(E: np.ndarray, topics: np.ndarray, shapes: np.ndarray) -> np.ndarray:
+    def score_draw(E: np.ndarray, topics: np.ndarray, shapes: np.ndarray) -> np.ndarray:
         out = np.empty((X.shape[0], topics.shape[1]))
         survival(E, topics, shapes, out)
         return out
 
-    return _mean(one, X, draws, rate)
+    return _mean_over_draws(score_draw, X, draws, rate)
 
 
 def screened_top_k(
@@ -46,26 +46,26 @@ def screened_top_k(
         bounds += (_exponentials(X, weights, rate) * shapes).astype(np.float32) @ topics.astype(np.float32, copy=False)
     order = np.argpartition(bounds, -screen, axis=1)
     chosen = np.sort(order[:, -screen:], axis=1)
-    left = np.take_along_axis(bounds, order[:, :-screen], axis=1).max(axis=1) / len(draws.shapes)
+    largest_left_out = np.take_along_axis(bounds, order[:, :-screen], axis=1).max(axis=1) / len(draws.shapes)
 
-    def one(E: np.ndarray, topics: np.ndarray, shapes: np.ndarray) -> np.ndarray:
+    def score_draw(E: np.ndarray, topics: np.ndarray, shapes: np.ndarray) -> np.ndarray:
         out = np.empty(chosen.shape)
         survival_of(E, topics, shapes, chosen, out)
         return out
 
-    at, best = best_k(_mean(one, X, draws, rate), k)
-    return np.take_along_axis(chosen, at, axis=1), best, best[:, -1] > left * _BOUND_MARGIN
+    at, best = best_k(_mean_over_draws(score_draw, X, draws, rate), k)
+    return np.take_along_axis(chosen, at, axis=1), best, best[:, -1] > largest_left_out * _BOUND_MARGIN
 
 
-def _mean(
-    one: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray], X: sp.csr_matrix, draws: Draws, rate: float
+def _mean_over_draws(
+    score_draw: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray], X: sp.csr_matrix, draws: Draws, rate: float
 ) -> np.ndarray:
     """-log of the mean over draws of 1 - p = exp(-score); p itself would round to 1."""
-    by_draw = [one(_exponentials(X, W, rate), V, r) for V, W, r in zip(*draws, strict=True)]
+    by_draw = [score_draw(_exponentials(X, W, rate), V, r) for V, W, r in zip(*draws, strict=True)]
     if len(by_draw) == 1:
         return by_draw[0]
     lowest = np.minimum.reduce(by_draw)
-    return lowest - np.log(sum(np.exp(lowest - s) for s in by_draw) / len(by_draw))
+    return lowest - np.log(sum(np.exp(lowest - values) for values in by_draw) / len(by_draw))
 
 
 def _exponentials(X: sp.csr_matrix, weights: np.ndarray, rate: float) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What BOMC refuses: settings out of range, stored arrays that do not fit together."""
+"""Refusals of BOMC: settings out of range, stored arrays that do not fit together."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def check_parameters(model: "BOMC", tags: int) -> None:
-    """ValueError names a setting that is out of range for this many tags."""
+    """Raises ValueError that names a setting out of range for this many tags."""
     if model.variant not in VARIANTS:
         raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {model.variant!r}")
     if model.dtype not in ("float32", "float64"):
@@ -43,7 +43,7 @@ def check_parameters(model: "BOMC", tags: int) -> None:
 
 
 def check_state(model: "BOMC") -> None:
-    """ValueError where loaded arrays do not fit together."""
+    """Raises ValueError where loaded arrays do not fit together."""
     shape = model.n_features_in_, model.n_labels_
     for name in ("mean_", "variance_"):
         values = getattr(model, name)
@@ -54,7 +54,7 @@ def check_state(model: "BOMC") -> None:
         raise ValueError("variance_ must be positive")
     check_parameters(model, model.n_labels_)
     for name in ("bias_mean_", "bias_variance_"):
-        require_vector(getattr(model, name), model._biases(model.n_labels_), name)
+        require_vector(getattr(model, name), model._n_biases(model.n_labels_), name)
     for name in ("positives_", "exposures_"):
         _require_counts(getattr(model, name), model.n_labels_, model.n_seen_, name)
     _require_counts(model.last_seen_, model.n_features_in_ if model.drift else 0, model.n_seen_, "last_seen_")

@@ -155,7 +155,7 @@ class BOMC(TagModel):
             X, Y = self._checked_batch(X, y)
             if not hasattr(self, "mean_"):
                 check_parameters(self, Y.shape[1])
-                self._start(X.shape[1], Y.shape[1])
+                self._start_from_prior(X.shape[1], Y.shape[1])
             learn(self, InMemory(X, Y), None)
         return self
 
@@ -169,32 +169,32 @@ class BOMC(TagModel):
             )
         check_parameters(self, tags)
         self._require_room(words, tags)
-        around, biases = ((0, new_words), (0, new_tags)), (0, self._biases(tags) - self.bias_mean_.size)
+        around, biases = ((0, new_words), (0, new_tags)), (0, self._n_biases(tags) - self.bias_mean_.size)
         self.mean_ = np.pad(self.mean_, around)
         self.variance_ = np.pad(self.variance_, around, constant_values=self.variance_.dtype.type(self.prior_var))
         self.bias_mean_ = np.pad(self.bias_mean_, biases)
         self.bias_variance_ = np.pad(self.bias_variance_, biases, constant_values=self._bias_var)
         self.positives_ = np.pad(self.positives_, (0, new_tags))
         above = Siblings(self.parents, tags).parents[tags - new_tags :]
-        could = np.where(above < 0, self.n_seen_, self.positives_[above])
-        self.exposures_ = np.concatenate([self.exposures_, could])
+        exposures = np.where(above < 0, self.n_seen_, self.positives_[above])
+        self.exposures_ = np.concatenate([self.exposures_, exposures])
         if self.last_seen_.size:
             self.last_seen_ = np.pad(self.last_seen_, (0, new_words), constant_values=self.n_seen_)
         self.n_features_in_, self.n_labels_ = words, tags
         return self
 
     def proba(self, scores: np.ndarray) -> np.ndarray:
-        """The normal distribution function of the scores."""
+        """Gives the normal distribution function of the scores."""
         return ndtr(scores)
 
     def predict(self, X: Any) -> sp.csr_matrix:
-        """Tags whose probability is above one half; the best class of a multi-class model."""
+        """Gives the tags whose probability is above one half; the best class of a multi-class model."""
         if self.variant != "multi-class":
             return super().predict(X)
         return top_k_labels(self.top_k(X, 1)[0], self.n_labels_)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Dense (n, L); of a multi-class model, the probability that each class is the largest, from samples."""
+        """Gives dense (n, L); of a multi-class model, the probability that each class is the largest, from samples."""
         if self.variant != "multi-class":
             return super().predict_proba(X)
         X = self._scaled(self._checked(X))
@@ -207,7 +207,7 @@ class BOMC(TagModel):
         return wins / _CLASS_DRAWS
 
     def posterior(self) -> Posterior:
-        """What is known of weights and biases."""
+        """Gives the Gaussians over weights and biases."""
         if self.variant == "multi-class":
             raise ValueError("a multi-class model has no bias to label by: its label is the best class")
         siblings = Siblings(self.parents, self.n_labels_)
@@ -221,7 +221,7 @@ class BOMC(TagModel):
         )
 
     def expected_f(self, rows: Any) -> ExpectedF:
-        """The F to expect of every threshold on these documents, from samples of the posterior.
+        """Gives the F to expect of every threshold on these documents, from samples of the posterior.
 
         `rows` are word weights, or this model's `ShardedScores` on rows that may be anywhere.
         """
@@ -239,7 +239,7 @@ class BOMC(TagModel):
         )
 
     def explain(self, X: Any, tag: int) -> Explanation:
-        """How each word of one document pushes the tag, and how sure that is."""
+        """Tells how each word of one document pushes the tag, and how sure that is."""
         X = self._scaled(self._checked(X))
         if X.shape[0] != 1 or not 0 <= tag < self.n_labels_:
             raise ValueError(f"expected one row and a tag from 0 to {self.n_labels_ - 1}, got {X.shape[0]} rows, {tag}")
@@ -263,29 +263,28 @@ class BOMC(TagModel):
             return float(self.bias_var)
         return 1.0 if self.variant == "independent" else 1e4
 
-    def _biases(self, tags: int) -> int:
-        """How many: one per tag, none, or the hub at the top and one below each tag that may become a parent."""
+    def _n_biases(self, tags: int) -> int:
+        """Counts biases: one per tag, none, or the hub at the top and one below each tag that may become a parent."""
         if self.variant == "coupled":
             return 1 if self.parents is None else 1 + tags
         return tags if self.variant == "independent" else 0
 
     def _fit(self, rows: Rows, context: FitContext) -> None:
-        """A block of rows, or a worker's share, is in memory at a time."""
-        self._begin(rows.n_features, rows.n_labels)
+        """Learns with a block of rows, or a worker's share, in memory at a time."""
+        self._grow_or_start(rows.n_features, rows.n_labels)
         learn(self, rows, self.random_state if self.shuffle else None, context)
 
-    def _begin(self, words: int, tags: int) -> None:
-        """The prior, or what is known with room for what was appended."""
+    def _grow_or_start(self, words: int, tags: int) -> None:
+        """Makes the arrays of the prior, or makes room in the fitted ones for words and tags that were appended."""
         check_parameters(self, tags)
         if self.warm_start and hasattr(self, "mean_"):
             self.grow(words, tags)  # pads, that is copies: the arrays of a failed fit are dropped
         else:
-            self._start(words, tags)
+            self._start_from_prior(words, tags)
 
-    def _start(self, words: int, tags: int) -> None:
-        """The prior."""
+    def _start_from_prior(self, words: int, tags: int) -> None:
         self._require_room(words, tags)
-        biases = self._biases(tags)
+        biases = self._n_biases(tags)
         self.mean_ = np.zeros((words, tags), self.dtype)
         self.variance_ = np.full((words, tags), self.prior_var, self.dtype)
         self.bias_mean_, self.bias_variance_ = np.zeros(biases), np.full(biases, self._bias_var)
@@ -298,12 +297,12 @@ class BOMC(TagModel):
         if self.variant == "multi-class":
             return np.asarray(rows @ self.mean_, np.float64)
         siblings = Siblings(self.parents, self.n_labels_)
-        at = np.arange(self.n_labels_) if self.variant == "independent" else siblings.hub_of
+        bias_of = np.arange(self.n_labels_) if self.variant == "independent" else siblings.hub_of
         z = np.empty((X.shape[0], self.n_labels_))
         noise = float(self.noise) ** 2 if self.noise_in_predict else 0.0
-        posterior = freeze((self.mean_, self.variance_, self.bias_mean_[at], self.bias_variance_[at]))
+        posterior = freeze((self.mean_, self.variance_, self.bias_mean_[bias_of], self.bias_variance_[bias_of]))
         standard_scores(rows.data, rows.indices, rows.indptr, posterior, noise, z)
-        return siblings.joined(z)
+        return siblings.path_scores(z)
 
     def _scaled(self, X: sp.csr_matrix) -> sp.csr_matrix:
         return normalise_rows(X, self.normalise)
@@ -321,6 +320,6 @@ class BOMC(TagModel):
 
 
 def _posterior_of(part: ScorePart) -> tuple[sp.csr_matrix, Posterior]:
-    """A part's rows as the weights of the model that scored it take them, and what is known of these."""
+    """Gives a part's rows, scaled as the model that scored it wants them, and that model's posterior."""
     model = part.scorer.model
     return model._scaled(model._checked(part.X)), model.posterior()

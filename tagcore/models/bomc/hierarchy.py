@@ -1,4 +1,4 @@
-"""A hierarchy of tags as groups of siblings: each group stands side by side and is only asked where its parent is."""
+"""A hierarchy of tags as groups of siblings: a group stands side by side and is learnt only where its parent is."""
 
 from collections.abc import Sequence
 
@@ -34,8 +34,8 @@ class Siblings:
         """The hub that each tag is measured against."""
         return self.hubs[self.group_of]
 
-    def closed(self, Y: sp.csr_matrix) -> sp.csr_matrix:
-        """The tags with all those above them, by column."""
+    def with_ancestors(self, Y: sp.csr_matrix) -> sp.csr_matrix:
+        """Gives the tags of every row with all tags above them, by column."""
         Y = sp.csr_matrix((np.ones(Y.nnz, np.int32), Y.indices, Y.indptr), Y.shape)
         if self.flat:
             return Y
@@ -49,8 +49,8 @@ class Siblings:
         Y.sort_indices()
         return Y
 
-    def joined(self, z: np.ndarray) -> np.ndarray:
-        """Scores given the parent, as scores of having the tag and all above it: probabilities multiply."""
+    def path_scores(self, z: np.ndarray) -> np.ndarray:
+        """Turns scores given the parent into scores of having the tag and all above it: probabilities multiply."""
         if self.flat:
             return z
         joint = log_ndtr(z)

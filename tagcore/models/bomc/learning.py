@@ -1,4 +1,4 @@
-"""From rows to a moved BOMC: its state through the kernel, whole or in parts, and back."""
+"""How a BOMC learns rows: its state goes through the kernel, whole or in shards of classes, and back."""
 
 from functools import partial
 from typing import TYPE_CHECKING
@@ -7,10 +7,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagcore.features.rows import Rows
-from tagcore.models.bomc import stream
 from tagcore.models.bomc.hierarchy import Siblings
 from tagcore.models.bomc.shards import DocumentPreparation, learn_by_classes
-from tagcore.models.bomc.stream import VARIANTS, StreamSettings, stream_blocks
+from tagcore.models.bomc.stream import (
+    VARIANTS,
+    StreamSettings,
+    count_labels,
+    learn_stream,
+    margins_from_counts,
+    margins_from_ratios,
+    stream_blocks,
+)
 from tagcore.progress import Progress, no_progress
 from tagcore.shards import Arrays
 from tagcore.training import FitContext
@@ -20,35 +27,37 @@ if TYPE_CHECKING:
 
 
 def learn(model: "BOMC", rows: Rows, seed: int | None, context: FitContext | None = None) -> None:
-    """The model moves on through the rows, in an order drawn from the seed or, without one, as they are. Without a
-    context they are one stream; with one, classes are spread over its executor where that suits."""
+    """Moves the model on through the rows, in an order drawn from the seed or, without a seed, as they are.
+
+    Without a context the rows are one stream; with one, classes are spread over its executor where that suits.
+    """
     siblings = Siblings(model.parents, rows.n_labels)
-    state, settings = _state(model, siblings), _settings(model)
+    state, settings = _kernel_state(model, siblings), _settings(model)
     if not settings.running or model.variant == "multi-class":
         for block, _ in stream_blocks(rows.n_rows, None):
             Y = rows.labels(block)
             if model.variant == "multi-class":
                 _require_one_each(Y, block.start)
             if not settings.running:
-                stream.count(state, siblings.closed(Y), siblings.tree)
+                count_labels(state, siblings.with_ancestors(Y), siblings.tree)
     margins = _margins(model, state, siblings)
     preparation = DocumentPreparation(model.dtype, model.normalise, seed, model.warm_up)
     if context and siblings.flat and (model.parallel or model.variant == "independent"):
-        cuts = {"n_shards": model.n_shards, "merge_every": model.merge_every}
-        learn_by_classes(state, rows, preparation, settings, margins, context, **cuts)
+        sizes = {"n_shards": model.n_shards, "merge_every": model.merge_every}
+        learn_by_classes(state, rows, preparation, settings, margins, context, **sizes)
     else:
         done, progress = 0, context.progress if context else no_progress
         for block, order in stream_blocks(rows.n_rows, seed):
             X, Y = rows.load(block)
-            ready = preparation.rows((X, Y)).X
-            hear = partial(_hear, progress, done, rows.n_rows)
-            stream.learn(state, ready, siblings.closed(Y), order, siblings.tree, settings, margins, hear)
+            X, Y = preparation.documents((X, Y)).X, siblings.with_ancestors(Y)
+            report = partial(_report, progress, done, rows.n_rows)
+            learn_stream(state, X, Y, order, siblings.tree, settings, margins, report)
             done += order.size
-    _keep(model, state, siblings)
+    _store_state(model, state, siblings)
 
 
-def _state(model: "BOMC", siblings: Siblings) -> Arrays:
-    """As the kernel takes it; it writes to these arrays."""
+def _kernel_state(model: "BOMC", siblings: Siblings) -> Arrays:
+    """Gives the model's arrays as the kernel takes them, to write to."""
     by_class = {"mean": model.mean_, "variance": model.variance_}
     by_class |= {"positives": model.positives_, "exposures": model.exposures_}
     biases = {"bias_mean": model.bias_mean_, "bias_variance": model.bias_variance_}
@@ -61,14 +70,14 @@ def _state(model: "BOMC", siblings: Siblings) -> Arrays:
     return state | {"last_seen": np.require(model.last_seen_, requirements="W"), "seen": np.array([model.n_seen_])}
 
 
-def _keep(model: "BOMC", state: Arrays, siblings: Siblings) -> None:
+def _store_state(model: "BOMC", state: Arrays, siblings: Siblings) -> None:
     if not siblings.flat:
         biases = {"bias_mean": model.bias_mean_, "bias_variance": model.bias_variance_}
         at = siblings.hubs if model.variant == "coupled" else siblings.order
-        for name, whole in biases.items():
-            whole = whole.copy()
-            whole[at] = state[name]
-            state[name] = whole
+        for name, values in biases.items():
+            values = values.copy()
+            values[at] = state[name]
+            state[name] = values
         for name in ("mean", "variance", "positives", "exposures"):
             state[name] = np.ascontiguousarray(state[name][..., siblings.columns])
     for name in ("mean", "variance", "bias_mean", "bias_variance", "positives", "exposures", "last_seen"):
@@ -95,13 +104,13 @@ def _settings(model: "BOMC") -> StreamSettings:
 
 def _margins(model: "BOMC", state: Arrays, siblings: Siblings) -> np.ndarray:
     if model.skew == "counted":
-        return stream.counted_margins(state, model.margin)
+        return margins_from_counts(state, model.margin)
     if model.skew is None or model.skew == "running":  # the kernel fills them in
         return np.full(siblings.order.size, float(model.margin))
-    return stream.margins_of(np.asarray(model.skew, np.float64)[siblings.order], model.margin)
+    return margins_from_ratios(np.asarray(model.skew, np.float64)[siblings.order], model.margin)
 
 
-def _hear(progress: Progress, before: int, total: int, done: int) -> None:
+def _report(progress: Progress, before: int, total: int, done: int) -> None:
     progress(before + done, total, {})
 
 

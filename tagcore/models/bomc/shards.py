@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagcore.features.rows import XY, InMemory, Rows, load_part_once
-from tagcore.models.bomc.stream import INDEPENDENT, StreamSettings, learn, stream_order
+from tagcore.models.bomc.stream import INDEPENDENT, StreamSettings, learn_stream, stream_order
 from tagcore.numeric.normalise import normalise_rows
 from tagcore.shards import Arrays, Shard, Shards, row_shards
 from tagcore.training import FitContext, Measures, train
@@ -35,7 +35,7 @@ class Documents:
 
 @dataclass(frozen=True)
 class ClassRows:
-    """What a shard of classes works on: all rows with their labels of these classes, and the first rows with all."""
+    """Data of a shard of classes: all rows with their labels of these classes, and the first rows with all labels."""
 
     own: Documents
     warm: Documents
@@ -45,21 +45,21 @@ class ClassRows:
 
 @dataclass(frozen=True)
 class DocumentPreparation:
-    """How rows are made ready wherever they are read."""
+    """How rows are scaled and typed wherever they are read, and which of them are learnt by all shards first."""
 
     dtype: str
     normalise: bool
     seed: int | None
     warm_up: int = 0
 
-    def rows(self, XY: XY) -> Documents:
+    def documents(self, XY: XY) -> Documents:
         X, Y = XY
         present = sp.csr_matrix((np.ones(Y.nnz, np.int8), Y.indices, Y.indptr), Y.shape)
         return Documents(sp.csr_matrix(normalise_rows(X, self.normalise), dtype=self.dtype), present)
 
-    def classes(self, part: tuple[Any, slice]) -> ClassRows:
-        recipe, cut = part
-        documents = load_part_once(recipe, self.rows)
+    def class_rows(self, part: tuple[Any, slice]) -> ClassRows:
+        row_part, cut = part
+        documents = load_part_once(row_part, self.documents)
         warm = stream_order(documents.X.shape[0], self.seed)[: self.warm_up]
         own = Documents(documents.X, documents.labels[:, cut].tocsr())
         return ClassRows(own, Documents(documents.X[warm], documents.labels[warm]), cut, documents)
@@ -69,19 +69,21 @@ Gaussian = tuple[Any, Any]  # mean and variance
 
 
 def merged_hub(before: Gaussian, gained: tuple[Any, Any]) -> Gaussian:
-    """(mean, variance) of the hub when shards gained (precision, precision · mean) on the same one."""
+    """Gives (mean, variance) of the hub after shards gained (precision, precision · mean) on the same one."""
     precision, weighted = 1.0 / before[1] + gained[0], before[0] / before[1] + gained[1]
     return weighted / precision, 1.0 / precision
 
 
 def gained_evidence(before: Gaussian, after: Gaussian) -> tuple[Any, Any]:
-    """What was learnt between two Gaussians, in natural parameters: precision and precision · mean."""
+    """Gives the evidence between two Gaussians, in natural parameters: precision and precision · mean."""
     return 1.0 / after[1] - 1.0 / before[1], after[0] / after[1] - before[0] / before[1]
 
 
-class ByClasses:
-    """The learner over shards of classes. `start` is the state before the first row; `order` that of rows, and `edges`
-    where in it rounds begin, and the last one ends."""
+class ClassShardsLearner:
+    """Learner over shards of classes. `start` is the state before the first row.
+
+    `order` is that of the rows; `edges` are the places in it where rounds begin, and where the last one ends.
+    """
 
     def __init__(
         self, settings: StreamSettings, start: Arrays, margins: np.ndarray, order: np.ndarray, edges: list[int]
@@ -97,16 +99,18 @@ class ByClasses:
         return len(self.edges) - 1
 
     def init(self, shards: Shards) -> Arrays:
-        """Every shard learns the first rows for all classes and keeps its own."""
-        shards.update(begin, settings=self.settings, margins=self.margins, **self.start)
+        """Lets every shard learn the first rows for all classes and keep its own classes; gives the hub."""
+        shards.update(begin_step, settings=self.settings, margins=self.margins, **self.start)
         if self.settings.variant == INDEPENDENT:
             return {"hub": np.zeros(2)}
-        return {"hub": shards.collect(hub_of)[0]}
+        return {"hub": shards.collect(hub_of_shard)[0]}
 
     def round(self, shards: Shards, arrays: Arrays, number: int) -> tuple[Arrays, Measures]:
         first, last = self.edges[number : number + 2]
         order = self.order[first:last]
-        gained = shards.update(advance, settings=self.settings, margins=self.margins, order=order, hub=arrays["hub"])
+        gained = shards.update(
+            advance_step, settings=self.settings, margins=self.margins, order=order, hub=arrays["hub"]
+        )
         if self.settings.variant == INDEPENDENT:
             return arrays, {"rows": float(last)}
         mean, variance = merged_hub((arrays["hub"][0], arrays["hub"][1]), (gained["precision"], gained["weighted"]))
@@ -117,16 +121,17 @@ class ByClasses:
 
 
 def merge_edges(first: int, n: int, every: int | None) -> list[int]:
-    """Where rounds begin from row `first` on, and the end: every so many rows, or more and more of them apart."""
+    """Lists where rounds begin, and the end: `every` so many rows from `first` on, or further and further apart."""
     edges = [first]
     while edges[-1] < n or len(edges) < 2:
         edges.append(min(n, edges[-1] + (every or max(_MERGE_ROWS, edges[-1] // _MERGE_SHARE))))
     return edges
 
 
-def begin(
+def begin_step(
     shard: Shard[ClassRows], state: Arrays, *, settings: StreamSettings, margins: np.ndarray, **start: Any
 ) -> tuple[Arrays, Arrays]:
+    """Step: the first rows learnt for all classes, of which the shard keeps its own."""
     warm = shard.data.warm
     if warm.X.shape[0]:
         start = {k: v.copy() for k, v in start.items()}
@@ -136,7 +141,7 @@ def begin(
     return own, {}
 
 
-def advance(
+def advance_step(
     shard: Shard[ClassRows],
     state: Arrays,
     *,
@@ -145,32 +150,34 @@ def advance(
     order: np.ndarray,
     hub: np.ndarray,
 ) -> tuple[Arrays, Arrays]:
+    """Step: a block of rows learnt with the hub as it was; the sum is the evidence on the hub."""
     state = {k: v.copy() for k, v in state.items()}
     precision = weighted = 0.0
     if settings.variant != INDEPENDENT:
         state["bias_mean"][0], state["bias_variance"][0] = hub
     learn_flat(state, shard.data.own, order, settings, margins[shard.data.classes])
     if settings.variant != INDEPENDENT:
-        mean, variance = hub_of(shard, state)
+        mean, variance = hub_of_shard(shard, state)
         precision, weighted = gained_evidence((hub[0], hub[1]), (mean, variance))
     return state, {"precision": np.array(precision), "weighted": np.array(weighted)}
 
 
-def hub_of(shard: Shard, state: Arrays) -> np.ndarray:
+def hub_of_shard(shard: Shard, state: Arrays) -> np.ndarray:
+    """Step: mean and variance of the hub as this shard knows it."""
     return np.array([state["bias_mean"][0], state["bias_variance"][0]])
 
 
-def own_state(shard: Shard, state: Arrays) -> Arrays:
+def state_of_shard(shard: Shard, state: Arrays) -> Arrays:
     return state
 
 
 def learn_flat(
     state: Arrays, documents: Documents, order: np.ndarray, settings: StreamSettings, margins: np.ndarray
 ) -> None:
-    """Through the rows in that order, tags without a hierarchy."""
+    """Moves the state on through the rows in that order, for tags without a hierarchy."""
     classes = documents.labels.shape[1]
     flat = np.array([0, classes]), np.full(classes, -1)
-    learn(state, documents.X, documents.labels, order, flat, settings, margins.copy())
+    learn_stream(state, documents.X, documents.labels, order, flat, settings, margins.copy())
 
 
 def learn_by_classes(
@@ -184,10 +191,10 @@ def learn_by_classes(
     n_shards: int | None,
     merge_every: int | None,
 ) -> None:
-    """The state moves on, spread over classes."""
+    """Moves the state on through all rows, spread over shards of classes."""
     if isinstance(rows, InMemory):  # made ready once, for all shards of this process
         rows, preparation = (
-            InMemory(preparation.rows((rows.X, rows.Y)).X, rows.Y),
+            InMemory(preparation.documents((rows.X, rows.Y)).X, rows.Y),
             replace(preparation, normalise=False),
         )
     exact = settings.variant == INDEPENDENT
@@ -196,16 +203,16 @@ def learn_by_classes(
     preparation = replace(preparation, warm_up=0 if exact else min(preparation.warm_up, rows.n_rows))
     order = stream_order(rows.n_rows, preparation.seed)
     every = max(1, -(-rows.n_rows // _ROUNDS)) if exact else merge_every
-    learner = ByClasses(settings, state, margins, order, merge_edges(preparation.warm_up, rows.n_rows, every))
+    learner = ClassShardsLearner(settings, state, margins, order, merge_edges(preparation.warm_up, rows.n_rows, every))
     everything = rows.part(slice(0, rows.n_rows))
-    shards = Shards([(everything, cut) for cut in cuts], preparation.classes, context.executor)
+    shards = Shards([(everything, cut) for cut in cuts], preparation.class_rows, context.executor)
     trained = train(
         learner, shards, max_rounds=learner.rounds, progress=context.progress, checkpoints=context.checkpoints
     )
-    learnt = shards.collect(own_state)
-    for cut, own in zip(cuts, learnt, strict=True):
+    learnt = shards.collect(state_of_shard)
+    for cut, shard_state in zip(cuts, learnt, strict=True):
         for name in BY_CLASS + BIASES if exact else BY_CLASS:
-            state[name][..., cut] = own[name]
+            state[name][..., cut] = shard_state[name]
     if not exact:
         state["bias_mean"][0], state["bias_variance"][0] = trained.arrays["hub"]
     state |= {name: learnt[0][name].copy() for name in ("last_seen", "seen")}

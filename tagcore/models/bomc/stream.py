@@ -21,7 +21,7 @@ Tree = tuple[np.ndarray, np.ndarray]  # starts of the groups of siblings; the gr
 
 @dataclass(frozen=True)
 class StreamSettings:
-    """What decides how a document is learnt, beside the state."""
+    """Settings by which a document is learnt, beside the state."""
 
     variant: int
     noise: float  # variance
@@ -37,34 +37,36 @@ class StreamSettings:
     flips: tuple[float, float]  # that an absent tag is wrong, that a present one is
 
     @property
-    def model(self) -> tuple:
-        """as `learn_rows` takes it."""
+    def plan(self) -> tuple:
+        """The tuple `plan` of the kernel `learn_rows`."""
         biases = self.bias_drift, self.bias_var
         return self.variant, self.noise, self.margin, self.running, self.prior_var, self.drift, *biases
 
     @property
     def rule(self) -> tuple[float, float, float, tuple[float, float]]:
+        """The tuple `rule` of the kernel `learn_rows`."""
         return self.tol, float(self.max_sweeps), self.damping, self.flips
 
 
-def margins_of(ratios: np.ndarray, margin: float) -> np.ndarray:
-    """The margin of positives of classes with these ratios of positives to negatives."""
+def margins_from_ratios(ratios: np.ndarray, margin: float) -> np.ndarray:
+    """Gives the margins of positives of classes with these ratios of positives to negatives."""
     return margin * np.log(np.e + 1.0 / ratios)
 
 
-def counted_margins(state: Arrays, margin: float) -> np.ndarray:
+def margins_from_counts(state: Arrays, margin: float) -> np.ndarray:
+    """Gives the margins of positives of classes with the positives and exposures of the state."""
     counts = zip(state["positives"], state["exposures"], strict=True)
     return np.array([skew_margin(float(p), float(n), margin) for p, n in counts])
 
 
-def count(state: Arrays, labels: sp.csr_matrix, tree: Tree) -> None:
-    """Adds these rows to positives and exposures."""
+def count_labels(state: Arrays, labels: sp.csr_matrix, tree: Tree) -> None:
+    """Adds the labels of these rows to the positives and exposures of the state."""
     tags, starts = freeze((labels.indices, labels.indptr))
     count_rows(tags, starts, freeze(tree), state["positives"], state["exposures"])
 
 
 def stream_blocks(n: int, seed: int | None) -> Iterator[tuple[slice, np.ndarray]]:
-    """(rows, the order within them): all of n rows, in a drawn order of blocks and of rows within, or as they are."""
+    """Yields (block of rows, order within it) of n rows: both drawn or, without a seed, as the rows are."""
     blocks = [slice(first, min(first + BLOCK, n)) for first in range(0, n, BLOCK)]
     if seed is None:
         yield from ((block, np.arange(block.stop - block.start)) for block in blocks)
@@ -75,11 +77,11 @@ def stream_blocks(n: int, seed: int | None) -> Iterator[tuple[slice, np.ndarray]
 
 
 def stream_order(n: int, seed: int | None) -> np.ndarray:
-    """The same as one order of all rows."""
+    """Gives the order of `stream_blocks` as one order of all n rows."""
     return np.concatenate([block.start + order for block, order in stream_blocks(n, seed)] or [np.arange(0)])
 
 
-def learn(
+def learn_stream(
     state: Arrays,
     X: sp.csr_matrix,
     labels: sp.csr_matrix,
@@ -89,14 +91,14 @@ def learn(
     margins: np.ndarray,
     progress: Callable[[int], None] | None = None,
 ) -> None:
-    """The state moves on through the rows in that order; `progress` hears how many are done."""
+    """Moves the state on through the rows in that order; `progress` hears how many are done."""
     rows = freeze((X.data, X.indices, X.indptr))
-    own = freeze((labels.indices, labels.indptr))
+    tags = freeze((labels.indices, labels.indptr))
     table = freeze(make_table())
-    now = tuple(state[k] for k in ("mean", "variance", "bias_mean", "bias_variance", "last_seen"))
+    posterior = tuple(state[k] for k in ("mean", "variance", "bias_mean", "bias_variance", "last_seen"))
     counts = tuple(state[k] for k in ("positives", "exposures", "seen"))
     for first in range(0, order.size, _STEP):
         part = order[first : first + _STEP]
-        learn_rows(rows, own, part, freeze(tree), settings.model, settings.rule, margins, table, now, counts)
+        learn_rows(rows, tags, part, freeze(tree), settings.plan, settings.rule, margins, table, posterior, counts)
         if progress:
             progress(first + part.size)

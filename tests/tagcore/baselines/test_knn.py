@@ -19,9 +19,9 @@ FEW = st.sampled_from([0.0, -0.5, 0.25, 0.5, 0.75, 1.0])
 @given(sims=hnp.arrays(np.float32, st.integers(0, 400), elements=FEW), k=st.sampled_from([1, 2, 30, 128, 129, 500]))
 def test_nearest_is_a_stable_sort_of_the_positive_ones(sims, k):
     nearby = np.empty(k, np.int64)
-    found = nearest(sims, nearby)
+    count = nearest(sims, nearby)
     order = np.argsort(-sims, kind="stable")
-    assert nearby[:found].tolist() == order[sims[order] > 0][:k].tolist()
+    assert nearby[:count].tolist() == order[sims[order] > 0][:k].tolist()
 
 
 def _check_neighbours(model, X, queries):
@@ -76,8 +76,8 @@ def test_scores_follow_the_definition(weighting, power):
     X = sp.csr_matrix(rng.random((90, 30)) * (rng.random((90, 30)) < 0.2))  # no ties
     Y = sp.csr_matrix(rng.poisson(0.4, (90, 12)))
     queries = sp.csr_matrix(rng.random((25, 30)) * (rng.random((25, 30)) < 0.2))
-    found = KNN(n_neighbors=8, power=power, weighting=weighting).fit(X, Y).predict_proba(queries)
-    np.testing.assert_allclose(found, _by_definition(X, Y, queries, 8, power, weighting), atol=1e-5)
+    scores = KNN(n_neighbors=8, power=power, weighting=weighting).fit(X, Y).predict_proba(queries)
+    np.testing.assert_allclose(scores, _by_definition(X, Y, queries, 8, power, weighting), atol=1e-5)
 
 
 def test_scores_do_not_depend_on_the_length_of_a_document():

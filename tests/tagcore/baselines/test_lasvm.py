@@ -173,8 +173,8 @@ def test_odd_rows_reach_the_solution_of_scikit_learn(kernel, normalise, problem)
         if 0 < y.sum() < y.size:
             peer = SVC(kernel="precomputed", tol=1e-6).fit(K, y)
             # the intercept is not unique where every support vector is at its bound: compare differences of scores
-            found, wanted = _scores(model, X)[:, tag], peer.decision_function(K)
-            np.testing.assert_allclose(found - found[0], wanted - wanted[0], atol=1e-2)
+            scores, wanted = _scores(model, X)[:, tag], peer.decision_function(K)
+            np.testing.assert_allclose(scores - scores[0], wanted - wanted[0], atol=1e-2)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from tagcore.baselines import LEML
 from tagcore.baselines.leml import steps
-from tagcore.baselines.low_rank.partly_observed import shards_with_cells
+from tagcore.baselines.low_rank.shards import shards_with_cells
 from tagcore.metrics.auc import roc_auc
 from tagcore.numeric.losses import LOSSES
 from tagcore.shards import InProcess
@@ -29,10 +29,10 @@ def _weights(model):
     return model.word_factors_.astype(float) @ model.tag_factors_.T.astype(float)
 
 
-def _objectives(model, X, Y, **given):
-    seen = []
-    model.fit(X, Y, progress=lambda done, total, known: seen.append(known["objective"]), **given)
-    return seen
+def _objectives(model, X, Y, **options):
+    objectives = []
+    model.fit(X, Y, progress=lambda done, total, measures: objectives.append(measures["objective"]), **options)
+    return objectives
 
 
 def _value(loss, z, y):
@@ -45,12 +45,12 @@ def _value(loss, z, y):
     }[loss]
 
 
-def _nuclear_risk(loss, X, Y, seen, weights, alpha):
-    """what the best factors of a matrix of weights cost: ½(‖W‖² + ‖H‖²) is at least the sum of singular values."""
-    return (_value(loss, X @ weights, Y) * seen).sum() + alpha * np.linalg.svd(weights, compute_uv=False).sum()
+def _nuclear_risk(loss, X, Y, observed, weights, alpha):
+    """The least cost of weights as two factors: ½(‖W‖² + ‖H‖²) is at least the sum of singular values."""
+    return (_value(loss, X @ weights, Y) * observed).sum() + alpha * np.linalg.svd(weights, compute_uv=False).sum()
 
 
-def _least_nuclear_risk(loss, X, Y, seen, alpha, rounds=2000):
+def _least_nuclear_risk(loss, X, Y, observed, alpha, rounds=2000):
     """by proximal gradients: the problem is convex in the product of the factors."""
     bend = {"squared": 1.0, "logistic": 0.25, "squared_hinge": 2.0}[loss]
     size = 1.0 / (bend * np.linalg.norm(X, 2) ** 2)
@@ -63,9 +63,9 @@ def _least_nuclear_risk(loss, X, Y, seen, alpha, rounds=2000):
             "logistic": -sign * expit(-sign * z),
             "squared_hinge": -2 * sign * np.maximum(0.0, 1.0 - sign * z),
         }[loss]
-        u, s, v = np.linalg.svd(weights - size * (X.T @ (slope * seen)), full_matrices=False)
+        u, s, v = np.linalg.svd(weights - size * (X.T @ (slope * observed)), full_matrices=False)
         weights = (u * np.maximum(s - size * alpha, 0.0)) @ v
-    return _nuclear_risk(loss, X, Y, seen, weights, alpha)
+    return _nuclear_risk(loss, X, Y, observed, weights, alpha)
 
 
 @EVERY_LOSS
@@ -76,9 +76,9 @@ def test_full_rank_solves_the_convex_problem(loss, masked):
     mask = _mask(Y.shape, 0.7) if masked else sp.csr_matrix(np.ones(Y.shape))
     model = LEML(1.0, loss, alpha=0.8, max_iter=150, cg_iter=40, tol=0.0, normalise=False, fit_intercept=False)
     model.fit(X, Y, observed=mask if masked else None)
-    found = _nuclear_risk(loss, X.toarray(), truth, mask.toarray(), _weights(model), 0.8)
+    risk = _nuclear_risk(loss, X.toarray(), truth, mask.toarray(), _weights(model), 0.8)
     wanted = _least_nuclear_risk(loss, X.toarray(), truth, mask.toarray(), 0.8)
-    assert found == pytest.approx(wanted, rel=2e-4)
+    assert risk == pytest.approx(wanted, rel=2e-4)
 
 
 def test_orthogonal_words_shrink_the_singular_values():
@@ -120,15 +120,15 @@ def test_the_objective_never_rises_and_is_the_objective(loss, masked, cg_iter):
     X, Y = noisy(n=1500)  # more than one shard
     model = LEML(5, loss, alpha=0.3, max_iter=12, cg_iter=cg_iter, tol=0.0, normalise=False)
     mask = _mask(Y.shape) if masked else None
-    seen = np.array(_objectives(model, X, Y, observed=mask))
-    assert seen.size > 1
-    assert (np.diff(seen) <= 1e-6 * seen[:-1]).all()
+    objectives = np.array(_objectives(model, X, Y, observed=mask))
+    assert objectives.size > 1
+    assert (np.diff(objectives) <= 1e-6 * objectives[:-1]).all()
     z = X.toarray() @ _weights(model) + model.intercept_
     cells = np.ones(Y.shape) if mask is None else mask.toarray()
     loss_there = (_value(loss, z, (Y.toarray() > 0).astype(float)) * cells).sum()
     sizes = sum((factor.astype(float) ** 2).sum() for factor in (model.word_factors_, model.tag_factors_))
     wanted = loss_there + 0.15 * sizes + 0.005 * (model.intercept_.astype(float) ** 2).sum()
-    assert seen[-1] == pytest.approx(wanted, rel=1e-4)
+    assert objectives[-1] == pytest.approx(wanted, rel=1e-4)
 
 
 @EVERY_LOSS
@@ -154,22 +154,22 @@ def test_slopes_and_products_against_finite_differences(loss, masked):
         return out
 
     by_words, by_tags = (lambda w: risk(w, tags)), (lambda h: risk(words, h))
-    told = {"words": words.astype(np.float32), "tags": tags.astype(np.float32)}
+    factors = {"words": words.astype(np.float32), "tags": tags.astype(np.float32)}
     for by, at, slopes, product in (
         (by_words, words, steps.word_slopes, steps.word_product),
         (by_tags, tags, steps.tag_slopes, steps.tag_product),
     ):
-        known = shards.sum(partial(slopes, loss=loss, constant=1.0), **told)
-        np.testing.assert_allclose(known["gradient"], slope(by, at), rtol=1e-3, atol=1e-3)
+        sums = shards.sum(partial(slopes, loss=loss, constant=1.0), **factors)
+        np.testing.assert_allclose(sums["gradient"], slope(by, at), rtol=1e-3, atol=1e-3)
         direction = rng.normal(size=at.shape)
-        image = shards.sum(partial(product, loss=loss, constant=1.0), direction=direction.astype(np.float32), **told)
+        image = shards.sum(partial(product, loss=loss, constant=1.0), direction=direction.astype(np.float32), **factors)
         ahead, behind = (slope(by, at + side * 1e-4 * direction) for side in (1, -1))
         np.testing.assert_allclose(image["product"], (ahead - behind) / 2e-4, rtol=2e-2, atol=2e-2)
         for i in list(np.ndindex(at.shape))[::5]:
             unit = np.zeros(at.shape, np.float32)
             unit[i] = 1.0
-            bent = shards.sum(partial(product, loss=loss, constant=1.0), direction=unit, **told)["product"][i]
-            assert known["diagonal"][i] == pytest.approx(bent, rel=1e-4, abs=1e-4)
+            bent = shards.sum(partial(product, loss=loss, constant=1.0), direction=unit, **factors)["product"][i]
+            assert sums["diagonal"][i] == pytest.approx(bent, rel=1e-4, abs=1e-4)
 
 
 @EVERY_LOSS
@@ -186,9 +186,9 @@ def test_what_was_not_observed_has_no_part(loss):
     X, Y = noisy()
     mask = _mask(Y.shape)
     hidden = Y.multiply(mask).tocsr()
-    found, wanted = (LEML(5, loss).fit(X, y, observed=mask) for y in (Y, hidden))
-    assert np.array_equal(found.predict_proba(X), wanted.predict_proba(X))
-    assert not np.array_equal(found.predict_proba(X), LEML(5, loss).fit(X, hidden).predict_proba(X))
+    with_unobserved, without_unobserved = (LEML(5, loss).fit(X, y, observed=mask) for y in (Y, hidden))
+    assert np.array_equal(with_unobserved.predict_proba(X), without_unobserved.predict_proba(X))
+    assert not np.array_equal(with_unobserved.predict_proba(X), LEML(5, loss).fit(X, hidden).predict_proba(X))
 
 
 def test_learns_more_from_the_mask_than_from_zeros():
@@ -238,8 +238,8 @@ def test_tags_and_absent_tags_have_the_right_probabilities(loss):
 def test_rank_is_a_number_or_a_share_and_never_more_than_the_data_has():
     X, Y = noisy()
     ranks = [3, 0.4, 1.0, 1, 0.01, 500]
-    found = [LEML(rank, max_iter=1).fit(X, Y).word_factors_.shape[1] for rank in ranks]
-    assert found == [3, 8, 20, 1, 1, 20]
+    dimensions = [LEML(rank, max_iter=1).fit(X, Y).word_factors_.shape[1] for rank in ranks]
+    assert dimensions == [3, 8, 20, 1, 1, 20]
     assert LEML(500, max_iter=1).fit(X[:7], Y[:7]).tag_factors_.shape == (20, 7)
 
 

@@ -42,18 +42,18 @@ def test_suggestions_follow_the_definition(s, t):
     queries, _ = _distinct(40, seed=1)
     model = VectorSimilarity(n_documents=s, n_tags=t).fit(X, Y)
     tags, _ = model.top_k(queries, 12)
-    for found, query in zip(tags, queries, strict=True):
-        assert found.tolist() == _by_definition(X, Y, query, s, t)[1]
+    for suggested, query in zip(tags, queries, strict=True):
+        assert suggested.tolist() == _by_definition(X, Y, query, s, t)[1]
 
 
 def test_scores_are_shares_of_the_summed_similarity():
     X, Y = _distinct(90)
     queries, _ = _distinct(40, seed=1)
     proba = VectorSimilarity().fit(X, Y).predict_proba(queries)
-    for found, query in zip(proba, queries, strict=True):
+    for scores, query in zip(proba, queries, strict=True):
         total = np.sort(cosine_similarity(query, X)[0])[-3:].sum()
         wanted = np.array([share / total for share in _by_definition(X, Y, query, 3, 3)[0].values()])
-        np.testing.assert_allclose(found, wanted, atol=3e-6)
+        np.testing.assert_allclose(scores, wanted, atol=3e-6)
 
 
 def test_a_document_names_its_top_tags_only():
@@ -100,16 +100,16 @@ def test_many_rows_are_ranked_in_parts_alike():
 def test_a_document_like_no_other_gets_popular_tags():
     X, Y = noisy()
     wanted = Popular().fit(X, Y).top_k(sp.csr_matrix((1, 40)), 7)
-    found = VectorSimilarity().fit(X, Y).top_k(sp.csr_matrix((1, 40)), 7)
-    assert np.array_equal(found[0], wanted[0])
-    assert np.array_equal(found[1], wanted[1])
+    suggested = VectorSimilarity().fit(X, Y).top_k(sp.csr_matrix((1, 40)), 7)
+    assert np.array_equal(suggested[0], wanted[0])
+    assert np.array_equal(suggested[1], wanted[1])
 
 
 def test_all_tags_of_all_neighbours_are_the_votes_of_knn():
     X, Y = noisy()
     votes = KNN(n_neighbors=6, power=1.0).fit(X, Y).predict_proba(X)
-    found = VectorSimilarity(n_documents=6, n_tags=1000).fit(X, Y).predict_proba(X)
-    np.testing.assert_allclose(found, votes, atol=3e-6)
+    scores = VectorSimilarity(n_documents=6, n_tags=1000).fit(X, Y).predict_proba(X)
+    np.testing.assert_allclose(scores, votes, atol=3e-6)
 
 
 def test_selection_takes_the_words_of_highest_gain(tmp_path):
@@ -121,10 +121,10 @@ def test_selection_takes_the_words_of_highest_gain(tmp_path):
     plain = VectorSimilarity().fit(on_words.transform(X), Y)
     wanted = plain.top_k(on_words.transform(queries), 9)
     model.save(tmp_path / "model")
-    for asked in (model, load_estimator(tmp_path / "model")):
-        found = asked.top_k(queries, 9)
-        assert np.array_equal(found[0], wanted[0])
-        assert np.array_equal(found[1], wanted[1])
+    for fitted in (model, load_estimator(tmp_path / "model")):
+        suggested = fitted.top_k(queries, 9)
+        assert np.array_equal(suggested[0], wanted[0])
+        assert np.array_equal(suggested[1], wanted[1])
 
 
 @pytest.mark.parametrize(

@@ -31,11 +31,11 @@ def systems(axis, count=3, size=6):
 @pytest.mark.parametrize("axis", [None, 0, 1])
 def test_all_systems_are_solved(axis):
     product, right, diagonal, expected = systems(axis)
-    given = right.copy()
+    right_before = right.copy()
     solution, steps = conjugate_gradients(product, right, diagonal, 50, inner_products(axis), residuals_fall_to(1e-12))
     np.testing.assert_allclose(solution, expected, atol=1e-9)
     assert steps <= (18 if axis is None else 6) + 2  # as many as there are unknowns, but for rounding
-    assert np.array_equal(right, given)
+    assert np.array_equal(right, right_before)
 
 
 def test_a_system_of_its_own_does_not_depend_on_its_neighbours():

@@ -33,18 +33,18 @@ def test_values_are_those_of_the_formula(loss, dtype):
 def test_slopes_and_curvatures_are_differences(loss):
     z, y = cells(np.float64)
     h = 1e-5
-    for what, of in (("slope", "value"), ("curvature", "slope")):
-        exact, below = getattr(LOSSES[loss], what)(z, y), getattr(LOSSES[loss], of)
+    for derivative, antiderivative in (("slope", "value"), ("curvature", "slope")):
+        exact, below = getattr(LOSSES[loss], derivative)(z, y), getattr(LOSSES[loss], antiderivative)
         np.testing.assert_allclose(exact, (below(z + h, y) - below(z - h, y)) / (2 * h), atol=1e-8)
 
 
 @EVERY_LOSS
-@pytest.mark.parametrize("what", ["slope", "curvature"])
-def test_float32_agrees_with_float64(loss, what):
+@pytest.mark.parametrize("method", ["slope", "curvature"])
+def test_float32_agrees_with_float64(loss, method):
     z, y = cells(np.float32)
-    single = getattr(LOSSES[loss], what)(z, y)
+    single = getattr(LOSSES[loss], method)(z, y)
     assert single.dtype == np.float32
-    double = getattr(LOSSES[loss], what)(z.astype(np.float64), y.astype(np.float64))
+    double = getattr(LOSSES[loss], method)(z.astype(np.float64), y.astype(np.float64))
     np.testing.assert_allclose(single, double, rtol=1e-5, atol=1e-7)
 
 
@@ -60,6 +60,6 @@ def test_the_logistic_loss_of_huge_scores_is_finite_and_right(dtype):
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_truth_may_be_boolean(loss):
     z, y = cells(np.float64)
-    for what in ("value", "slope", "curvature"):
-        method = getattr(LOSSES[loss], what)
+    for name in ("value", "slope", "curvature"):
+        method = getattr(LOSSES[loss], name)
         assert np.array_equal(method(z, y > 0), method(z, y))

@@ -90,16 +90,16 @@ def test_tables_are_of_the_schema_and_valid():
 
 def test_text_is_the_drawn_words_in_sentences():
     documents, _ = whole(small())
-    known = set(small().truth.word_names)
+    vocabulary = set(small().truth.word_names)
     lengths = []
     for title, text in zip(documents["title"].to_pylist(), documents["text"].to_pylist(), strict=True):
         words = text.replace(".", "").lower().split(" ")
-        assert set(words) <= known
+        assert set(words) <= vocabulary
         lengths.append(len(words))
         assert text.endswith(".")
         assert all(s[0].isupper() and s[1:].islower() for s in text[:-1].split(". "))
         assert title[0].isupper()
-        assert set(title.lower().split(" ")) <= known
+        assert set(title.lower().split(" ")) <= vocabulary
     assert 6 <= min(lengths) < max(lengths) <= 19
     assert np.mean(lengths) == pytest.approx(12, rel=0.05)
 
@@ -179,11 +179,11 @@ def test_polysemous_words_appear_in_their_topics():
     truth = corpus.truth
     topical = truth.topic_words.getnnz(axis=0) > 0
     assert truth.polysemous.size == round(0.3 * topical.sum())
-    seen = per_topic(counted_words(corpus), corpus.topics(0, 6000), 5) > 0
+    drawn = per_topic(counted_words(corpus), corpus.topics(0, 6000), 5) > 0
     planted = truth.topic_words.toarray() > 0
-    assert not np.any(seen & ~planted)
+    assert not np.any(drawn & ~planted)
     assert np.all(planted[:, truth.polysemous].sum(axis=0) == 2)
-    assert np.mean(seen[:, truth.polysemous].sum(axis=0) == 2) > 0.9
+    assert np.mean(drawn[:, truth.polysemous].sum(axis=0) == 2) > 0.9
 
 
 def test_popularity_drifts_over_the_year():

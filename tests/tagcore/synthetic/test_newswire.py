@@ -126,9 +126,9 @@ def test_words_of_a_topic_follow_what_was_planted(topic):
     labels = sp.csr_matrix((np.ones(3000), (np.arange(3000), np.full(3000, k))), shape=(3000, 7))
     source = small(labels=labels, stray=0, weighted=False, n_words=600)
     truth = source.truth
-    seen = np.asarray(whole(source)[2].sum(axis=0)).ravel()
+    counts = np.asarray(whole(source)[2].sum(axis=0)).ravel()
     planted = 0.55 * truth.topic_words.toarray() + 0.45 * truth.any_word
-    off = 0.5 * np.abs(seen / seen.sum() - planted).sum(axis=1)
+    off = 0.5 * np.abs(counts / counts.sum() - planted).sum(axis=1)
     assert off[k] < 0.1  # a story ends when it has enough different words: frequent ones come a little short
     assert np.delete(off, k).min() > 0.15
     assert np.argmin(off) == k

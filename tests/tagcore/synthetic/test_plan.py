@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tagcore.synthetic.plan import FEWEST_WORDS, invented, pseudo_words, themed
+from tagcore.synthetic.plan import FEWEST_WORDS, invented_plan, pseudo_words, themed_plan
 
 
 def test_invented_words_are_distinct_also_when_short_ones_run_out():
@@ -12,7 +12,7 @@ def test_invented_words_are_distinct_also_when_short_ones_run_out():
 
 
 def test_invented_tags_are_spread_over_the_topics():
-    plan = invented(n_topics=7, n_words=400, n_tags=30, polysemy=0.5, seed=0)
+    plan = invented_plan(n_topics=7, n_words=400, n_tags=30, polysemy=0.5, seed=0)
     assert np.all(np.diff(plan.slot_topics) >= 0)
     np.testing.assert_array_equal(plan.slot_topics, plan.slot_tags % 7)
     assert sorted(plan.slot_tags) == list(range(30))
@@ -21,7 +21,7 @@ def test_invented_tags_are_spread_over_the_topics():
 
 
 def test_tags_with_few_words_borrow_from_their_topic():
-    plan = invented(n_topics=3, n_words=900, n_tags=600, polysemy=0, seed=0)
+    plan = invented_plan(n_topics=3, n_words=900, n_tags=600, polysemy=0, seed=0)
     sizes = np.diff(plan.slot_starts)
     assert FEWEST_WORDS - 1 <= np.median(sizes) <= FEWEST_WORDS
     assert sizes.min() > 1
@@ -35,7 +35,7 @@ def test_tags_with_few_words_borrow_from_their_topic():
 
 
 def test_themes_may_share_a_tag():
-    plan = themed({"a": {"x": "one two", "y": "three"}, "b": {"y": "four", "z": "one"}}, "the and")
+    plan = themed_plan({"a": {"x": "one two", "y": "three"}, "b": {"y": "four", "z": "one"}}, "the and")
     assert plan.tag_names == ["x", "y", "z"]
     assert plan.n_common == 2
     np.testing.assert_array_equal(plan.truth.topic_tags.toarray() > 0, [[1, 1, 0], [0, 1, 1]])

@@ -23,8 +23,8 @@ def test_a_tagging_site_has_a_long_tail_and_its_topics_show():
     assert np.mean(np.diff(tags.indptr)) == pytest.approx(6, rel=0.05)
     truth, topics = corpus.truth, corpus.topics(0, 6000)
     log_words = np.log(0.6 * truth.topic_words.toarray() + 0.4 * truth.any_word)  # naive Bayes with the truth
-    found = np.argmax(blocks[0].words @ log_words.T, axis=1)
-    assert 0.8 < np.mean(found == topics) < 1
+    recovered = np.argmax(blocks[0].words @ log_words.T, axis=1)
+    assert 0.8 < np.mean(recovered == topics) < 1
 
 
 def test_a_tagging_site_of_any_size_begins_alike():

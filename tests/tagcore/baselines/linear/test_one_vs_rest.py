@@ -22,11 +22,11 @@ def test_equals_liblinear(loss, class_weight, fit_intercept):
     X, Y = nearly_linear()
     same = {"C": 0.7, "loss": loss, "class_weight": class_weight, "fit_intercept": fit_intercept}
     model = OneVsRestLinear(**same, **EXACT).fit(X, Y)
-    found = weights_of(model)
+    weights = weights_of(model)
     for tag in (0, 2, 4):
         peer = LinearSVC(**same, dual=True, tol=1e-6, max_iter=100_000, random_state=0)
         peer.fit(normalize(X), Y[:, [tag]].toarray().ravel())
-        np.testing.assert_allclose(found[:, tag], peer.coef_[0], atol=2e-4)
+        np.testing.assert_allclose(weights[:, tag], peer.coef_[0], atol=2e-4)
         np.testing.assert_allclose(model.intercept_[tag], peer.intercept_, atol=2e-4)
         np.testing.assert_allclose(
             np.concatenate([s for _, s in model.score_blocks(X)])[:, tag],

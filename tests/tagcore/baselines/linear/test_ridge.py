@@ -55,8 +55,8 @@ def test_scores_are_predictions_of_scikit_learn():
 def test_many_words_take_conjugate_gradients():
     X = sp.random(80, 7000, 0.01, format="csr", random_state=0)
     Y = noisy(n=80)[1]
-    found, wanted = Ridge().fit(X, Y), Ridge(solver="cg").fit(X, Y)
-    assert np.array_equal(found.coef_, wanted.coef_)
+    automatic, by_gradients = Ridge().fit(X, Y), Ridge(solver="cg").fit(X, Y)
+    assert np.array_equal(automatic.coef_, by_gradients.coef_)
     _equal(Ridge(tol=1e-7).fit(X, Y), X, Y)
 
 

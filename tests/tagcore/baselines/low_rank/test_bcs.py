@@ -18,11 +18,11 @@ from tests.problems import TOPICS, noisy, obvious, official_split, problems
 def _posterior(z, projection, noise, rounds, known):
     """E[y] of one document: Σ = (diag(E[a]) + Φᵀ·Φ/noise)⁻¹, μ = Σ·Φᵀ·z/noise, over the tags that are not known."""
     free = np.array([j for j in range(projection.shape[1]) if j not in known], int)
-    rest = z - sum((value * projection[:, j] for j, value in known.items()), np.zeros_like(z))
+    unexplained = z - sum((value * projection[:, j] for j, value in known.items()), np.zeros_like(z))
     phi, precisions = projection[:, free], np.ones(free.size)
     for _ in range(rounds):
         covariance = np.linalg.inv(np.diag(precisions) + phi.T @ phi / noise)
-        mean = covariance @ phi.T @ rest / noise
+        mean = covariance @ phi.T @ unexplained / noise
         precisions = (1e-6 + 0.5) / (1e-6 + 0.5 * (mean**2 + np.diag(covariance)))
     out = np.zeros(projection.shape[1])
     out[free] = mean
@@ -33,8 +33,8 @@ def _posterior(z, projection, noise, rounds, known):
 def _inferred(guesses, projection, noise, rounds, ids=(), starts=None, truth=()):
     starts = np.zeros(len(guesses) + 1, np.int32) if starts is None else np.array(starts, np.int32)
     means = np.empty((len(guesses), projection.shape[1]), np.float32)
-    known = np.array(ids, np.int32), starts, np.array(truth, np.float32)
-    infer_tags(guesses.astype(np.float32), projection.astype(np.float32), noise, rounds, *known, means)
+    observed = np.array(ids, np.int32), starts, np.array(truth, np.float32)
+    infer_tags(guesses.astype(np.float32), projection.astype(np.float32), noise, rounds, *observed, means)
     return means
 
 
@@ -55,8 +55,8 @@ def test_known_tags_are_taken_as_they_are():
     wanted.append(np.eye(6)[2])
     ids = [j for k in known for j in k]
     truth = [v for k in known for v in k.values()]
-    found = _inferred(guesses, projection, 0.3, 4, ids, [0, 2, 2, 8], truth)
-    np.testing.assert_allclose(found, wanted, atol=1e-4)
+    means = _inferred(guesses, projection, 0.3, 4, ids, [0, 2, 2, 8], truth)
+    np.testing.assert_allclose(means, wanted, atol=1e-4)
 
 
 def test_rounds_make_tags_sparse():

@@ -66,8 +66,8 @@ def test_the_violator_is_drawn_evenly_and_its_trials_follow_its_rank():
     state = np.empty(1, np.uint64)
     open_stream(SEED, 1, state)
     score, margin = np.float32(2.9), np.float32(1.0)
-    found = [find_violator(np.ones(1, np.float32), score, tags, true, margin, 4, state) for _ in range(4000)]
-    who, trials = np.array(found).T
+    violators = [find_violator(np.ones(1, np.float32), score, tags, true, margin, 4, state) for _ in range(4000)]
+    who, trials = np.array(violators).T
     assert set(who) == {-1, 0, 1}
     assert abs((who == 0).mean() - (who == 1).mean()) < 0.03
     wanted = 0.5 ** np.arange(1, 5)  # two of four violate

@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from scipy.special import digamma, expit, gammaln
 
 from tagcore.models.bmlpl.em import EM, EMSettings
-from tagcore.models.bmlpl.rows import shard_rows
+from tagcore.models.bmlpl.rows import ShardRows
 from tagcore.shards import Arrays, Shards, row_shards
 
 
@@ -40,7 +40,7 @@ def shards_of(X, Y, parts=1, mask=None, dtype=np.float64, executor=None) -> Shar
     X = X.astype(dtype)
     mask = None if mask is None else mask.astype(dtype)
     parts = [(X[c], Y[c], None if mask is None else mask[c]) for c in cuts]
-    return Shards(parts, shard_rows, executor, firsts=[c.start for c in cuts])
+    return Shards(parts, ShardRows.from_matrices, executor, firsts=[c.start for c in cuts])
 
 
 def run(shards: Shards, start: Arrays, rounds: int, **settings) -> tuple[Arrays, list[float]]:

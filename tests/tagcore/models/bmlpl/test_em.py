@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from tagcore.models.bmlpl.em import EM, EMSettings, expect_rows, masked_topics
-from tagcore.models.bmlpl.rows import logistic, shard_rows
+from tagcore.models.bmlpl.rows import ShardRows, logistic
 from tagcore.shards import InProcess, Shards
 from tagcore.training import Checkpoints, train
 from tests.tagcore.models.bmlpl.problems import (
@@ -30,9 +30,9 @@ def test_an_iteration_is_that_of_the_oracle():
     for _ in range(3):
         V, W, m, objective = naive_iteration(X, Y, V, W, start["r"], start["tau"], 0.01, m)
         J.append(objective)
-    found, objectives = run(shards_of(X, Y), start, 3, cg_steps=0)
-    np.testing.assert_allclose(found["V"], V, rtol=1e-8)
-    np.testing.assert_allclose(found["W"], W, rtol=1e-6, atol=1e-9)
+    arrays, objectives = run(shards_of(X, Y), start, 3, cg_steps=0)
+    np.testing.assert_allclose(arrays["V"], V, rtol=1e-8)
+    np.testing.assert_allclose(arrays["W"], W, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(objectives, J, rtol=1e-11)
 
 
@@ -84,15 +84,15 @@ def test_partitions_give_what_the_whole_gives():
     start = first_arrays(X, Y)
     whole, _ = run(shards_of(X, Y, 1), start, 10)
     for parts in (2, 7, 40):
-        found, _ = run(shards_of(X, Y, parts), start, 10)
+        arrays, _ = run(shards_of(X, Y, parts), start, 10)
         for name in ("V", "W", "counts", "curvature"):
-            np.testing.assert_allclose(found[name], whole[name], rtol=1e-9, atol=1e-9)
+            np.testing.assert_allclose(arrays[name], whole[name], rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("cg_steps", [1, 2, 5])
 def test_an_iteration_is_as_many_rounds_as_steps_and_one(cg_steps, monkeypatch):
-    rounds, one = [], Shards._map
-    monkeypatch.setattr(Shards, "_map", lambda self, step, shared: rounds.append(step) or one(self, step, shared))
+    rounds, run_step = [], Shards._map
+    monkeypatch.setattr(Shards, "_map", lambda self, step, shared: rounds.append(step) or run_step(self, step, shared))
     X, Y = planted()
     run(shards_of(X, Y, 3), first_arrays(X, Y), 4, cg_steps=cg_steps)
     assert len(rounds) == 4 * (cg_steps + 1)
@@ -121,24 +121,24 @@ def test_float32_agrees_with_float64():
 def test_permuted_rows_change_nothing_and_permuted_labels_permute_topics():
     X, Y = planted()
     start = first_arrays(X, Y)
-    found, _ = run(shards_of(X, Y, 3), start, 8)
+    arrays, _ = run(shards_of(X, Y, 3), start, 8)
     rng = np.random.default_rng(0)
     rows, labels = rng.permutation(X.shape[0]), rng.permutation(Y.shape[1])
     other_rows, _ = run(shards_of(X[rows], Y[rows], 3), start, 8)
-    np.testing.assert_allclose(other_rows["W"], found["W"], atol=1e-9)
-    np.testing.assert_allclose(other_rows["V"], found["V"], atol=1e-9)
+    np.testing.assert_allclose(other_rows["W"], arrays["W"], atol=1e-9)
+    np.testing.assert_allclose(other_rows["V"], arrays["V"], atol=1e-9)
     other_labels, _ = run(shards_of(X, Y[:, labels], 3), {**start, "V": start["V"][labels]}, 8)
-    np.testing.assert_allclose(other_labels["W"], found["W"], atol=1e-9)
-    np.testing.assert_allclose(other_labels["V"], found["V"][labels], atol=1e-9)
+    np.testing.assert_allclose(other_labels["W"], arrays["W"], atol=1e-9)
+    np.testing.assert_allclose(other_labels["V"], arrays["V"][labels], atol=1e-9)
 
 
 def test_a_label_never_positive_gets_its_prior_share():
     X, Y = planted()
     Y = sp.hstack([Y, sp.csr_matrix((Y.shape[0], 1))], format="csr")
-    found, _ = run(shards_of(X, Y, 2), first_arrays(X, Y), 5)
-    wanted = 0.01 / (0.01 * Y.shape[1] + found["counts"].sum(axis=0))
-    np.testing.assert_allclose(found["V"][-1], wanted, rtol=1e-12)
-    np.testing.assert_allclose(found["V"].sum(axis=0), 1.0)
+    arrays, _ = run(shards_of(X, Y, 2), first_arrays(X, Y), 5)
+    wanted = 0.01 / (0.01 * Y.shape[1] + arrays["counts"].sum(axis=0))
+    np.testing.assert_allclose(arrays["V"][-1], wanted, rtol=1e-12)
+    np.testing.assert_allclose(arrays["V"].sum(axis=0), 1.0)
 
 
 def test_counts_of_rates_near_zero_are_one_in_all():
@@ -146,7 +146,7 @@ def test_counts_of_rates_near_zero_are_one_in_all():
     start = first_arrays(X, Y)
     start["W"] = np.zeros_like(start["W"])
     start["W"][-1] = -20.0  # the constant: every rate is about exp(-20)
-    state, sums = expect_rows(shard_rows((X, Y, None)), None, start["V"], start["W"], start["r"], False)
+    state, sums = expect_rows(ShardRows.from_matrices((X, Y, None)), None, start["V"], start["W"], start["r"], False)
     np.testing.assert_allclose(state["m"].sum(axis=1), np.diff(Y.indptr), rtol=1e-6)
     np.testing.assert_allclose(sums["counts"].sum(axis=1), np.bincount(Y.indices, minlength=Y.shape[1]), rtol=1e-6)
 

@@ -92,7 +92,7 @@ def test_warm_start_takes_new_tags_and_words():
 
 
 def test_new_rows_are_those_of_the_prior():
-    known = {
+    fitted = {
         "V": np.array([[0.75, 0.5], [0.25, 0.5]]),
         "W": np.array([[1.0, 2.0], [3.0, 4.0]]),
         "counts": np.array([[6.0, 1.0], [2.0, 1.0]]),
@@ -100,7 +100,7 @@ def test_new_rows_are_those_of_the_prior():
         "r": np.ones(2),
         "tau": np.array([3.0, 0.1]),
     }
-    grown = grown_arrays(known, np.array([9.0, 9.0, 0.2]), 4, eta=0.5, constant=True, keep_tau=True)
+    grown = grown_arrays(fitted, np.array([9.0, 9.0, 0.2]), 4, eta=0.5, constant=True, keep_tau=True)
     np.testing.assert_allclose(grown["V"][2:], [[0.05, 0.125]] * 2)  # eta / (eta L + m_k)
     np.testing.assert_allclose(grown["V"].sum(axis=0), 1.0)
     np.testing.assert_allclose(grown["V"][0] / grown["V"][1], [3.0, 1.0])
@@ -108,8 +108,8 @@ def test_new_rows_are_those_of_the_prior():
     assert grown["curvature"].tolist() == [[5.0, 6.0], [0.0, 0.0], [7.0, 8.0]]
     assert grown["counts"].tolist() == [[6.0, 1.0], [2.0, 1.0], [0.0, 0.0], [0.0, 0.0]]
     assert grown["tau"].tolist() == [3.0, 9.0, 0.2]
-    unchanged = grown_arrays(known, known["tau"], 2, eta=0.5, constant=True, keep_tau=False)
-    assert all(np.array_equal(unchanged[name], known[name]) for name in known)
+    unchanged = grown_arrays(fitted, fitted["tau"], 2, eta=0.5, constant=True, keep_tau=False)
+    assert all(np.array_equal(unchanged[name], fitted[name]) for name in fitted)
 
 
 def test_early_stopping_keeps_the_best_iteration():
@@ -117,10 +117,10 @@ def test_early_stopping_keeps_the_best_iteration():
     loose = {"n_topics": 12, "tau": 1e-3, "tol": 0.0, "max_iter": 60}
     model = BMLPL(early_stopping=True, validation_fraction=0.3, patience=4, **loose).fit(X, Y)
     assert model.n_iter_ < 60
-    seen = []
+    aucs = []
     again = BMLPL(early_stopping=True, validation_fraction=0.3, patience=4, **loose)
-    again.fit(X, Y, progress=lambda done, total, known: seen.append(known["auc"]))
-    best = int(np.argmax(seen[: again.n_iter_]))
+    again.fit(X, Y, progress=lambda done, total, measures: aucs.append(measures["auc"]))
+    best = int(np.argmax(aucs[: again.n_iter_]))
     assert again.n_iter_ == best + 1 + 4
     shorter = BMLPL(early_stopping=True, validation_fraction=0.3, patience=60, **loose)
     shorter.set_params(max_iter=best + 1).fit(X, Y)
@@ -198,7 +198,7 @@ def test_a_failed_fit_on_other_data_leaves_the_fitted_model():
         model.fit(X[:, :5], Y[:, :3])
     assert np.array_equal(model.predict_proba(X), proba)
 
-    def interrupt(done, total, known):
+    def interrupt(done, total, measures):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -6,9 +6,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import digamma
 
-from tagcore import shards as work
+from tagcore import shards as tagcore_shards
 from tagcore.models.bmlpl.gibbs import GibbsLearner, GibbsSettings
-from tagcore.models.bmlpl.rows import shard_rows
+from tagcore.models.bmlpl.rows import ShardRows
 from tagcore.shards import Shards, freeze
 
 ROWS, WORDS, LABELS, TOPICS, REPLICATES = 12, 3, 3, 2, 1500
@@ -86,9 +86,9 @@ def test_new_labels_and_a_sweep_leave_the_joint_law_as_it_is():
     """
     rng = np.random.default_rng(8)
     X = sp.csr_matrix(np.column_stack([rng.normal(size=(ROWS, WORDS - 1)), np.ones(ROWS)]))
-    shards = Shards([(X, sp.csr_matrix((ROWS, LABELS)), None)], shard_rows, Inline())
-    seen = []
-    with work._one_thread:  # once, instead of at every one of these short steps
+    shards = Shards([(X, sp.csr_matrix((ROWS, LABELS)), None)], ShardRows.from_matrices, Inline())
+    moments_by_replicate = []
+    with tagcore_shards._one_thread:  # once, instead of at every one of these short steps
         for replicate in range(REPLICATES):
             learner = GibbsLearner(SETTINGS, from_the_prior(rng), replicate)
             arrays = learner.init(shards)
@@ -100,7 +100,7 @@ def test_new_labels_and_a_sweep_leave_the_joint_law_as_it_is():
                 shards.data = [replace(shards.data[0], data=rows)]
                 arrays, _ = learner.round(shards, arrays, number)
             noise = np.log(shards.state[0]["U"]) - X @ arrays["W"] - digamma(arrays["r"])
-            seen.append(moments(arrays["V"], arrays["W"], arrays["r"], arrays["tau"], noise))
-    found = np.array(seen)
-    z = (found.mean(0) - prior_moments()) / (found.std(0) / np.sqrt(REPLICATES))
+            moments_by_replicate.append(moments(arrays["V"], arrays["W"], arrays["r"], arrays["tau"], noise))
+    replicates = np.array(moments_by_replicate)
+    z = (replicates.mean(0) - prior_moments()) / (replicates.std(0) / np.sqrt(REPLICATES))
     assert np.abs(z).max() < 3.5, z.round(1)

@@ -9,7 +9,7 @@ from scipy.stats import dirichlet
 from sklearn.metrics import roc_auc_score
 
 from tagcore.models.bmlpl.em import EM, EMSettings
-from tagcore.models.bmlpl.gibbs import GibbsLearner, GibbsSettings, count, draw_topics
+from tagcore.models.bmlpl.gibbs import GibbsLearner, GibbsSettings, count_step, draw_topic_distributions
 from tagcore.models.bmlpl.kernels.em import expect_counts
 from tagcore.models.bmlpl.kernels.gibbs import draw_counts
 from tagcore.models.bmlpl.scores import Draws, scores
@@ -98,13 +98,13 @@ def test_conjugate_gradients_reach_the_exact_draw(problem):
 def test_the_tolerance_bounds_the_error_in_standard_deviations(problem):
     """S is the inverse of the posterior covariance, so error' S error is that in standard deviations, squared."""
     X, Y = problem
-    found = []
+    solutions = []
     for tol in (1e-10, 0.05):
         learner, shards = GibbsLearner(replace(SHORT, cg_tol=tol), first_arrays(X, Y), 5), shards_of(X, Y)
         V, W, r, tau = (learner.init(shards)[name] for name in ("V", "W", "r", "tau"))
-        shards.update(count, V=V, r=r, learn_r=False, key=np.uint64(1), table_key=np.uint64(2))
-        found.append(learner._draw_weights(shards, W, r, tau, 0))
-    (exact, steps), (rough, fewer) = found
+        shards.update(count_step, V=V, r=r, learn_r=False, key=np.uint64(1), table_key=np.uint64(2))
+        solutions.append(learner._draw_weights(shards, W, r, tau, 0))
+    (exact, steps), (rough, fewer) = solutions
     omega = shards.executor.get(shards.state)[0]["omega"]
     for k in range(4):
         S = (X.T @ (omega[:, [k]] * X.toarray())) + np.diag(tau)
@@ -133,7 +133,7 @@ def test_expected_counts_are_those_of_em(problem):
 def test_topics_have_the_dirichlet_mean_even_where_gammas_vanish():
     counts = np.array([[0.0, 3.0], [2.0, 0.0], [0.0, 0.0]])
     law = [dirichlet(0.01 + column) for column in counts.T]
-    drawn = np.array([draw_topics(0.01 + counts, np.uint64(i), np.dtype(np.float64)) for i in range(4000)])
+    drawn = np.array([draw_topic_distributions(0.01 + counts, np.uint64(i), np.dtype(np.float64)) for i in range(4000)])
     assert (drawn > 0).all()
     np.testing.assert_allclose(drawn.sum(1), 1.0, rtol=1e-12)
     for k in range(2):
@@ -145,10 +145,10 @@ def test_topics_have_the_dirichlet_mean_even_where_gammas_vanish():
 @given(problems())
 def test_odd_input_gives_finite_draws(problem):
     X, Y = problem
-    found = chain(X, Y, replace(SHORT, keep=2), dtype=np.float32)
-    assert all(np.isfinite(v).all() for v in found.arrays.values())
-    np.testing.assert_allclose(found.arrays["V"].sum(0), 1.0, rtol=1e-5)
-    assert (found.arrays["V"] > 0).all()
+    trained = chain(X, Y, replace(SHORT, keep=2), dtype=np.float32)
+    assert all(np.isfinite(v).all() for v in trained.arrays.values())
+    np.testing.assert_allclose(trained.arrays["V"].sum(0), 1.0, rtol=1e-5)
+    assert (trained.arrays["V"] > 0).all()
 
 
 def auc(Y, scores):
@@ -163,8 +163,8 @@ def test_agrees_with_em():
     em = train(EM(EMSettings(cg_steps=5), start), shards, max_rounds=60).arrays
     by_em = scores(X_test, Draws(em["V"].T.copy()[None], em["W"][None], em["r"][None]), 1.0)
     setting = GibbsSettings(burn_in=60, thin=4, keep=15, exact_words=0)
-    found = train(GibbsLearner(setting, start, 1), shards, max_rounds=setting.rounds).arrays
-    draws = Draws(found["draws_V"].transpose(0, 2, 1).copy(), found["draws_W"], found["draws_r"])
+    arrays = train(GibbsLearner(setting, start, 1), shards, max_rounds=setting.rounds).arrays
+    draws = Draws(arrays["draws_V"].transpose(0, 2, 1).copy(), arrays["draws_W"], arrays["draws_r"])
     by_gibbs = scores(X_test, draws, 1.0)
     assert np.corrcoef(-np.expm1(-by_em).ravel(), -np.expm1(-by_gibbs).ravel())[0, 1] > 0.8
     assert abs(auc(Y_test, by_gibbs) - auc(Y_test, by_em)) < 0.03

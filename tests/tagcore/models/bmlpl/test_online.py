@@ -27,18 +27,18 @@ def test_one_full_minibatch_is_an_exact_iteration_of_batch_em(parts):
     X, Y = planted()
     start = first_arrays(X, Y)
     batch, _ = run(shards_of(X, Y), start, 1, cg_steps=0)
-    found = _online(start, X, Y, 1, parts, settings=EMSettings(cg_steps=0), inner=1)
+    online = _online(start, X, Y, 1, parts, settings=EMSettings(cg_steps=0), inner=1)
     for name in ("V", "W", "counts", "curvature"):
-        np.testing.assert_allclose(found[name], batch[name], rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(online[name], batch[name], rtol=1e-8, atol=1e-10)
 
 
 def test_the_diagonal_form_begins_with_an_iteration_of_five_conjugate_gradient_steps():
     X, Y = planted()
     start = first_arrays(X, Y)
     batch, _ = run(shards_of(X, Y), start, 1, cg_steps=5)
-    found = _online(start, X, Y, 1, inner=1)
+    online = _online(start, X, Y, 1, inner=1)
     for name in ("V", "W"):
-        np.testing.assert_allclose(found[name], batch[name], rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(online[name], batch[name], rtol=1e-8, atol=1e-10)
 
 
 def test_averages_are_those_of_the_recursion():
@@ -73,9 +73,9 @@ def test_minibatches_come_near_batch_em(cg_steps, gap):
     start = first_arrays(X, Y)
     start["W"] = np.zeros_like(start["W"])
     batch, _ = run(shards_of(X, Y), start, 100)
-    found = _online(start, X, Y, 6 * 20, batches=6, settings=EMSettings(cg_steps=cg_steps))
+    online = _online(start, X, Y, 6 * 20, batches=6, settings=EMSettings(cg_steps=cg_steps))
     aucs = []
-    for arrays in (batch, found, start):
+    for arrays in (batch, online, start):
         scores = np.log1p(np.exp(X_test @ arrays["W"])[:, None, :] * arrays["V"]) @ arrays["r"]
         aucs.append(roc_auc(Y_test, lambda s=scores: [(slice(0, 1200), s)]).row)
     assert aucs[1] > aucs[0] - gap

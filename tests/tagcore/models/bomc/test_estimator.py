@@ -12,7 +12,7 @@ from tagcore.features.rows import InMemory
 from tagcore.labelling.labels import threshold_labels
 from tagcore.metrics.classification import label_counts
 from tagcore.models import BOMC
-from tagcore.models.bomc import stream as bomc_stream
+from tagcore.models.bomc import stream
 from tagcore.shards import InProcess
 from tests.problems import nearly_linear, noisy, obvious
 
@@ -47,7 +47,7 @@ def test_ten_batches_equal_one_fit_to_the_last_bit(variant, skew):
 @pytest.mark.parametrize("settings", [{}, {"variant": "independent"}, {"parallel": "classes", "warm_up": 30}])
 def test_rows_read_in_blocks_give_the_same_bits(settings, monkeypatch):
     """a stream longer than a block, from memory whole and from a source that gives no more than it is asked for."""
-    monkeypatch.setattr(bomc_stream, "BLOCK", 64)
+    monkeypatch.setattr(stream, "BLOCK", 64)
     X, Y = noisy(n=200)
     read = []
 
@@ -58,7 +58,7 @@ def test_rows_read_in_blocks_give_the_same_bits(settings, monkeypatch):
 
     whole, blocks = BOMC(**settings).fit(X, Y), BOMC(**settings).fit_rows(Elsewhere(X, Y))
     assert_same(whole, blocks)
-    order = bomc_stream.stream_order(200, 0)
+    order = stream.stream_order(200, 0)
     assert np.array_equal(np.sort(order), np.arange(200))
     assert not np.array_equal(order, np.arange(200))
     assert settings.get("parallel") or settings.get("variant") or max(read) == 64
@@ -247,9 +247,9 @@ def test_an_explanation_adds_up_to_the_score():
     X, Y = noisy()
     for variant in ("coupled", "independent"):
         model = BOMC(variant, dtype="float64").fit(X, Y)
-        found = model.explain(X[4], 7)
-        sd = np.sqrt(np.sum(found.spread**2) + model.bias_variance_[0 if variant == "coupled" else 7])
-        assert (found.push.sum() + found.bias) / sd == pytest.approx(scores(model, X[4])[0, 7])
+        explanation = model.explain(X[4], 7)
+        sd = np.sqrt(np.sum(explanation.spread**2) + model.bias_variance_[0 if variant == "coupled" else 7])
+        assert (explanation.push.sum() + explanation.bias) / sd == pytest.approx(scores(model, X[4])[0, 7])
     with pytest.raises(ValueError, match="a tag from 0 to 19"):
         model.explain(X[4], 20)
 
@@ -257,11 +257,11 @@ def test_an_explanation_adds_up_to_the_score():
 def test_expected_f_labels_better_than_one_half_without_the_margin():
     X, Y = nearly_linear()
     model = BOMC(skew=None).fit(X[:2000], Y[:2000])
-    found = model.expected_f(X[2000:])
-    labels = threshold_labels(lambda: model.score_blocks(X[2000:]), found.best())
+    expected = model.expected_f(X[2000:])
+    labels = threshold_labels(lambda: model.score_blocks(X[2000:]), expected.best())
     half = label_counts(Y[2000:], model.predict(X[2000:])).macro().f1
     assert label_counts(Y[2000:], labels).macro().f1 > half - 0.02
-    assert found.expected().shape == (5, 20)
+    assert expected.expected().shape == (5, 20)
 
 
 @pytest.mark.parametrize(

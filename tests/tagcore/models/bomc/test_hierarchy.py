@@ -27,12 +27,12 @@ def test_groups_stand_side_by_side():
 def test_tags_bring_those_above_them():
     Y = sp.csr_matrix([[0, 0, 0, 0, 0, 1], [0, 0, 1, 0, 0, 0], [0, 0, 0, 0, 1, 0], [1, 0, 0, 0, 0, 0]])
     wanted = [[1, 0, 0, 1, 0, 1], [1, 0, 1, 0, 0, 0], [0, 1, 0, 0, 1, 0], [1, 0, 0, 0, 0, 0]]
-    assert (Siblings(PARENTS, 6).closed(Y).toarray() > 0).astype(int).tolist() == wanted
+    assert (Siblings(PARENTS, 6).with_ancestors(Y).toarray() > 0).astype(int).tolist() == wanted
 
 
 def test_probabilities_multiply_along_the_path():
     z = np.random.default_rng(0).normal(size=(5, 6))
-    p, joint = ndtr(z), ndtr(Siblings(PARENTS, 6).joined(z))
+    p, joint = ndtr(z), ndtr(Siblings(PARENTS, 6).path_scores(z))
     np.testing.assert_allclose(joint[:, :2], p[:, :2])
     np.testing.assert_allclose(joint[:, 2], p[:, 2] * p[:, 0])
     np.testing.assert_allclose(joint[:, 5], p[:, 5] * p[:, 3] * p[:, 0])
@@ -41,9 +41,9 @@ def test_probabilities_multiply_along_the_path():
 def test_scores_of_certain_paths_do_not_saturate():
     z = np.full((2, 6), 12.0)
     z[1] = 20.0
-    joined = Siblings(PARENTS, 6).joined(z)
-    assert np.isfinite(joined).all()
-    assert (joined[1] > joined[0]).all()
+    scores = Siblings(PARENTS, 6).path_scores(z)
+    assert np.isfinite(scores).all()
+    assert (scores[1] > scores[0]).all()
 
 
 @pytest.mark.parametrize("parents", [[1, 0, -1], [0, -1, -1]])
@@ -59,7 +59,7 @@ def test_parents_out_of_range_are_named():
 
 def test_each_group_is_a_model_of_the_rows_that_have_its_parent():
     X, Y = noisy(tags=6)
-    Y = Siblings(PARENTS, 6).closed(Y)
+    Y = Siblings(PARENTS, 6).with_ancestors(Y)
     settings = {"shuffle": False, "skew": "running", "dtype": "float64"}
     whole = BOMC(parents=PARENTS, **settings).fit(X, Y)
     for tags, parent, hub in (([0, 1], None, 0), ([2, 3], 0, 1), ([4], 1, 2), ([5], 3, 4)):

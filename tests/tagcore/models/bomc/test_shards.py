@@ -29,10 +29,12 @@ def test_a_merge_does_not_depend_on_the_order_of_shards():
 
 def test_a_gaussian_product_is_merged_exactly():
     """evidence that is Gaussian adds up whatever shard saw it."""
-    before, seen = (0.0, 4.0), [(1.0, 0.5), (-2.0, 0.1), (0.4, 3.0)]
-    precision = 1 / before[1] + sum(1 / v for _, v in seen)
-    wanted = (before[0] / before[1] + sum(m / v for m, v in seen)) / precision, 1 / precision
-    afters = [((before[0] / before[1] + m / v) / (1 / before[1] + 1 / v), 1 / (1 / before[1] + 1 / v)) for m, v in seen]
+    before, evidence = (0.0, 4.0), [(1.0, 0.5), (-2.0, 0.1), (0.4, 3.0)]
+    precision = 1 / before[1] + sum(1 / v for _, v in evidence)
+    wanted = (before[0] / before[1] + sum(m / v for m, v in evidence)) / precision, 1 / precision
+    afters = [
+        ((before[0] / before[1] + m / v) / (1 / before[1] + 1 / v), 1 / (1 / before[1] + 1 / v)) for m, v in evidence
+    ]
     gained = np.sum([gained_evidence(before, after) for after in afters], axis=0)
     assert merged_hub(before, gained) == pytest.approx(wanted, rel=1e-12)
 

@@ -1,4 +1,4 @@
-"""Rows in shards, with tags of which all cells or only some were observed."""
+"""Rows in shards, with tags of which all cells or only some were observed, and products with them."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,7 +11,7 @@ _SHARD_ROWS, _MOST_SHARDS = 1024, 8
 
 
 def shards_with_cells(X: sp.csr_matrix, Y: sp.csr_matrix, context: FitContext) -> Shards:
-    """The rows with their tags, and with their observed cells where not all were."""
+    """Cuts the rows into shards, with their tags, and with their observed cells where not all were."""
     cuts = row_shards(X.shape[0], min(_MOST_SHARDS, -(-X.shape[0] // _SHARD_ROWS)))
     cells = context.observed
     parts = [_part(X[cut], Y[cut], None if cells is None else cells[cut]) for cut in cuts]
@@ -28,21 +28,21 @@ def _part(X: sp.csr_matrix, Y: sp.csr_matrix, observed: sp.csr_matrix | None) ->
     return part | {"tag_ids": Y.indices, "tag_starts": Y.indptr}
 
 
-def truth_of(part: Arrays) -> sp.csr_matrix:
-    """The tags of a shard, ones."""
+def label_rows(part: Arrays) -> sp.csr_matrix:
+    """Gives the label matrix of a shard, of ones."""
     ids, starts = part["tag_ids"], part["tag_starts"]
     return sp.csr_matrix((np.ones(ids.size, np.float32), ids, starts), shape=(starts.size - 1, int(part["n_tags"])))
 
 
-def embed(part: Arrays, factors: np.ndarray) -> np.ndarray:
-    """The rows of a shard times the factors."""
+def project_rows(part: Arrays, factors: np.ndarray) -> np.ndarray:
+    """Gives X·factors, X the rows of a shard."""
     out = np.empty((part["indptr"].size - 1, factors.shape[1]), np.float32)
     multiply_dense(part["data"], part["indices"], part["indptr"], factors, out)
     return out
 
 
-def to_words(part: Arrays, values: np.ndarray) -> np.ndarray:
-    """The transposed rows of a shard times the values."""
+def sum_by_word(part: Arrays, values: np.ndarray) -> np.ndarray:
+    """Gives Xᵀ·values, X the rows of a shard."""
     out = np.zeros((int(part["n_words"]), values.shape[1]), np.float32)
     add_transposed_product(part["data"], part["indices"], part["indptr"], np.ascontiguousarray(values), out)
     return out

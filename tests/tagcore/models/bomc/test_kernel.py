@@ -1,4 +1,4 @@
-"""One step of BOMC against quadrature, a naive expectation propagation and the true posterior."""
+"""The kernel of BOMC against quadrature, a naive expectation propagation and the true posterior."""
 
 import numpy as np
 import pytest

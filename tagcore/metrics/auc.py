@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.base import label_matrix
+from tagcore.label_matrix import label_matrix
 from tagcore.metrics.kernels import hits as kernels
 from tagcore.metrics.kernels.row_ranking import sort_segments
 from tagcore.metrics.row_ranking import LabelRanking, rank_rows

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from tagcore.base import label_matrix
+from tagcore.label_matrix import label_matrix
 from tagcore.labelling.labels import top_k_labels
 
 

@@ -7,8 +7,9 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from tagcore.base import best_k, label_matrix
+from tagcore.base import best_k
 from tagcore.features.rows import InMemory
+from tagcore.label_matrix import label_matrix
 from tagcore.labelling.labels import top_k_labels
 from tagcore.metrics.auc import AUC, areas
 from tagcore.metrics.breakdown import breakdown_table

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tagcore.base import label_matrix
+from tagcore.label_matrix import label_matrix
 from tagcore.metrics.intervals import Ratio
 from tagcore.metrics.kernels import suggestions as kernels
 from tagcore.metrics.ranking import mark_hits

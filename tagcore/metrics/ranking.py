@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tagcore.base import label_matrix
+from tagcore.label_matrix import label_matrix
 from tagcore.metrics.kernels import hits as kernels
 from tagcore.shards import freeze
 

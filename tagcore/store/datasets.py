@@ -136,7 +136,7 @@ class Dataset:
     def read(self, table: str, columns: list[str] | None = None) -> pa.Table:
         return pq.read_table(self.folder / f"{table}.parquet", columns=columns)
 
-    def groups(self, table: str) -> int:
+    def n_row_groups(self, table: str) -> int:
         with pq.ParquetFile(self.folder / f"{table}.parquet") as file:
             return file.num_row_groups
 

@@ -101,7 +101,7 @@ def train(
     early_stop: EarlyStop | None = None,
     checkpoints: Checkpoints | None = None,
 ) -> Trained:
-    """Trains until the learner is done, the early stop says so, or max_rounds; resumes from a checkpoint if there is one.
+    """Trains until the learner is done, the early stop says so, or max_rounds; resumes from a checkpoint if there is.
 
     Progress ends at max_rounds, however few it took.
     """

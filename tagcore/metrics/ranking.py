@@ -57,7 +57,7 @@ class Hits:
         return float(self._count(k).sum() / max(self.n_true.sum(), 1))
 
     def padded(self, columns: int) -> "Hits":
-        """As if the ranking went on with suggestions that are wrong: what k means beyond the number of tags."""
+        """Gives the hits as if the ranking went on with wrong suggestions: what k means beyond the number of tags."""
         extra = max(0, columns - self.right.shape[1])
         return Hits(np.pad(self.right, ((0, 0), (0, extra))), self.n_true)
 

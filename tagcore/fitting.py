@@ -1,4 +1,4 @@
-"""From rows to a tagger: the model fitted, its scores calibrated on documents it had not seen."""
+"""Fits any model by its class name, and calibrates its scores on documents that it had not seen."""
 
 from contextlib import suppress
 
@@ -13,28 +13,28 @@ from tagcore.shards import Executor
 from tagcore.training import Checkpoints
 
 CALIBRATION_SHARE = 0.1
-_LONG_ENOUGH = 1000  # for a corner of the data, whose solvers shall not complain that they were cut short
+_WARM_UP_ROUNDS = 1000  # at most: enough for solvers not to complain that they were cut short
 CALIBRATION_DEPTH = 10  # the ranks that people look at
 
 
 def model_class(name: str) -> type[TagModel]:
-    """A class by name, however its letters are cased; ValueError lists those that there are."""
+    """Gives a model class by name, however its letters are cased; ValueError lists those that there are."""
     import tagcore.baselines
     import tagcore.models  # noqa: F401  both register their classes
 
-    meant = {known.lower(): known for known in MODELS}
-    if name.lower() not in meant:
+    by_lower_case = {class_name.lower(): model for class_name, model in MODELS.items()}
+    if name.lower() not in by_lower_case:
         raise ValueError(f"no model {name!r}; there are {', '.join(sorted(MODELS))}")
-    return MODELS[meant[name.lower()]]
+    return by_lower_case[name.lower()]
 
 
 def make_model(name: str, params: dict, seed: int) -> TagModel:
-    """A model by class name; a wrong name or parameter is a ValueError that lists the right ones."""
+    """Makes a model by class name; a wrong name or parameter is a ValueError that lists the right ones."""
     model = model_class(name)
-    known = model().get_params()
-    if unknown := sorted(set(params) - set(known)):
-        raise ValueError(f"{model.__name__} has no parameter {unknown[0]!r}; it has {', '.join(sorted(known))}")
-    if "random_state" in known:
+    defaults = model().get_params()
+    if unknown := sorted(set(params) - set(defaults)):
+        raise ValueError(f"{model.__name__} has no parameter {unknown[0]!r}; it has {', '.join(sorted(defaults))}")
+    if "random_state" in defaults:
         params = {"random_state": seed, **params}
     return model(**params)
 
@@ -43,7 +43,7 @@ def warm_up(model: TagModel, rows: Rows) -> None:
     """Compiles the model's kernels on a corner of the data, so that times are of training and not of compiling."""
     X, Y = rows.load(slice(0, min(40, rows.n_rows)))
     corner, brief = X[:, :60], clone(model)
-    brief.set_params(**{name: min(getattr(model, name), _LONG_ENOUGH) for name in model._rounds})
+    brief.set_params(**{name: min(getattr(model, name), _WARM_UP_ROUNDS) for name in model._rounds})
     with suppress(ValueError):  # a corner may be too small for what the whole is large enough for
         brief.fit(corner, Y[:, :20]).top_k(corner, 2)
 
@@ -76,16 +76,17 @@ def fit_calibrated(
 
 
 def _scores_and_hits(twin: TagModel, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-    """The best scores of every row, and whether the row has the tag; a block of rows is in memory at a time."""
+    """The best scores of every row, and whether the row has the tag; one block of rows is in memory at a time."""
     blocks = []
     for start in range(0, rows.n_rows, block_rows(rows.n_labels)):
         X, Y = rows.load(slice(start, min(start + block_rows(rows.n_labels), rows.n_rows)))
         tags, scores = twin.top_k(X, CALIBRATION_DEPTH)
-        own = np.repeat(np.arange(X.shape[0]), tags.shape[1])
-        blocks.append((scores.ravel(), np.asarray(Y[own, tags.ravel()]).ravel() > 0))
+        row_of_tag = np.repeat(np.arange(X.shape[0]), tags.shape[1])
+        blocks.append((scores.ravel(), np.asarray(Y[row_of_tag, tags.ravel()]).ravel() > 0))
     scores, hits = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
     return scores, hits
 
 
 def _half(progress: Progress, half: int) -> Progress:
-    return lambda done, total, known: progress(half * total + done, 2 * total, known)
+    """Progress of the first (0) or second (1) half of the work, told as progress of the whole."""
+    return lambda done, total, measures: progress(half * total + done, 2 * total, measures)

@@ -36,22 +36,27 @@ class Shard(Generic[T]):
 
 
 class Executor(Protocol):
-    """Who runs the steps. References stand for values that may live elsewhere; each can be made again, from what it
-    was made of, for as long as someone holds it.
+    """What runs the steps: this process, or workers elsewhere.
+
+    References stand for values that may live elsewhere; each can be made again, from what it was made of, for as long
+    as someone holds it.
     """
 
     def call(self, function: Callable, *args: Any) -> Any:
-        """a reference to function(*args); arguments may be references."""
+        """Gives a reference to function(*args); arguments may be references."""
 
     def share(self, arrays: Arrays) -> Any:
-        """a reference to arrays that every worker will read."""
+        """Gives a reference to arrays that every worker will read."""
 
     def get(self, references: list) -> list:
-        """the values."""
+        """Gives the values of references."""
 
 
 class InProcess:
-    """This process, n threads: kernels release the GIL. First in, first out, so no call waits for a later one."""
+    """The executor that is this process, with n threads: kernels release the GIL.
+
+    First in, first out, so no call waits for a later one.
+    """
 
     def __init__(self, threads: int = 1) -> None:
         self.pool = ThreadPoolExecutor(threads, thread_name_prefix="shard")
@@ -98,28 +103,28 @@ class Shards:
         self._kept = self.executor.share(shared)
 
     def update(self, step: Callable[..., tuple[Arrays, Arrays]], **shared: Any) -> Arrays:
-        """Every state moves on by step(...) -> (state, partial); returns the sum of the partials."""
+        """Moves every state on by step(...) -> (state, partial); returns the sum of the partials."""
         pairs = self._map(step, shared)
         partials = [self.executor.call(_item, pair, 1) for pair in pairs]  # on their own: states need not travel
         self.state = [self.executor.call(_item, pairs.pop(0), 0) for _ in partials]  # no pair outlives this round
         return self._sum(partials)
 
     def sum(self, step: Callable[..., Arrays], **shared: Any) -> Arrays:
-        """The sum of step(...) -> partial; states are only read."""
+        """Gives the sum of step(...) -> partial; states are only read."""
         return self._sum(self._map(step, shared))
 
     def collect(self, step: Callable[..., Any], **shared: Any) -> list:
-        """step(...) of every shard, in shard order."""
+        """Gives step(...) of every shard, in shard order."""
         return self.executor.get(self._map(step, shared))
 
     def save(self, place: Path | Storage) -> None:
-        """Every state to a file of a new folder."""
+        """Saves every state to a file of a new folder."""
         storage = storage_of(place)
         storage.create()
         self.executor.get([self.executor.call(_write, storage, i, state) for i, state in enumerate(self.state)])
 
     def restore(self, place: Path | Storage) -> None:
-        """Goes on from the files, so that a state is made again from them and nothing older."""
+        """Goes on from saved files, so that a state is made again from them and nothing older."""
         self.state = [self.executor.call(_read, storage_of(place), i) for i in range(len(self))]
 
     def _map(self, step: Callable, shared: Arrays) -> list:
@@ -138,13 +143,13 @@ class Shards:
 
 
 def row_shards(n: int, count: int) -> list[slice]:
-    """n rows in `count` runs of nearly equal length (fewer if there are fewer rows)."""
+    """Cuts n rows into `count` runs of nearly equal length (fewer if there are fewer rows)."""
     edges = np.linspace(0, n, min(count, max(n, 1)) + 1).astype(int)
     return [slice(int(a), int(b)) for a, b in itertools.pairwise(edges)]
 
 
 def freeze(value: Any) -> Any:
-    """The same arrays, read-only: as views, so that their owner may still write to its own."""
+    """Makes arrays read-only: as views, so that their owner may still write to its own."""
     if isinstance(value, dict):
         return {k: freeze(v) for k, v in value.items()}
     if type(value) is tuple:
@@ -159,12 +164,12 @@ def freeze(value: Any) -> Any:
 
 
 def contiguous(arrays: Arrays) -> Arrays:
-    """As safetensors wants them. Not np.ascontiguousarray, which turns a number into a vector."""
+    """Lays arrays out as safetensors wants them. Not np.ascontiguousarray, which turns a number into a vector."""
     return {k: np.asarray(v, order="C") for k, v in arrays.items()}
 
 
 class _OneThread:
-    """BLAS on one thread while any step runs.
+    """Keeps BLAS on one thread while any step runs.
 
     The limit belongs to the process and only one thread may control it (threadpoolctl's rule for OpenBLAS), so a
     thread of our own sets it before the first step and lifts it after the last one of those that run together.

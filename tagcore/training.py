@@ -27,13 +27,13 @@ class Learner(Protocol):
     """An iterative model. Randomness must be keyed by (seed, round, global row), never drawn from a running stream."""
 
     def init(self, shards: Shards) -> Arrays:
-        """the global arrays before the first round; may give every shard its first state."""
+        """Gives the global arrays before the first round; may give every shard its first state."""
 
     def round(self, shards: Shards, arrays: Arrays, number: int) -> tuple[Arrays, Measures]:
-        """one round: the new global arrays and what is known of them."""
+        """Gives the global arrays after one more round, and measures of them."""
 
     def done(self, history: list[Measures]) -> bool:
-        """whether the rounds so far suffice."""
+        """Tells whether the rounds so far suffice."""
 
 
 @dataclass
@@ -46,7 +46,7 @@ class EarlyStop:
     min_delta: float = 0.0
 
     def best(self, history: list[Measures]) -> int:
-        """the round whose measure no later one improved on by more than min_delta."""
+        """Gives the round whose measure no later one improved on by more than min_delta."""
         sign = 1.0 if self.greater_is_better else -1.0
         best = 0
         for number, measures in enumerate(history):
@@ -57,7 +57,7 @@ class EarlyStop:
 
 @dataclass
 class Checkpoints:
-    """Where to keep checkpoints and how often. `key` names what is trained: another key's are never resumed."""
+    """Where to keep checkpoints and how often. `key` names what is trained: those of another key are never resumed."""
 
     folder: Path | Storage
     key: str
@@ -68,20 +68,18 @@ class Checkpoints:
         return storage_of(self.folder)
 
     def inside(self, name: str) -> "Checkpoints":
-        """The checkpoints of one training among several that make up the whole."""
+        """Gives the checkpoints of one training among several that make up the whole."""
         return Checkpoints(self.storage.inside(name), f"{self.key}/{name}", self.every_seconds)
 
 
 @dataclass(frozen=True)
 class FitContext:
-    """How a model is fitted, beside its parameters and rows: who runs the steps, who hears of progress, where
-    checkpoints are kept, and which cells of y (n × L, as ones) were looked at, where not all were.
-    """
+    """How a model is fitted, beside its parameters and rows."""
 
-    executor: Executor = field(default_factory=InProcess)
+    executor: Executor = field(default_factory=InProcess)  # runs the steps
     progress: Progress = no_progress
     checkpoints: Checkpoints | None = None
-    observed: sp.csr_matrix | None = None
+    observed: sp.csr_matrix | None = None  # ones in the cells of y (n × L) that were looked at, where not all were
 
 
 @dataclass
@@ -103,7 +101,7 @@ def train(
     early_stop: EarlyStop | None = None,
     checkpoints: Checkpoints | None = None,
 ) -> Trained:
-    """Rounds until the learner is done, the early stop says so, or max_rounds; resumed where a checkpoint stands.
+    """Trains until the learner is done, the early stop says so, or max_rounds; resumes from a checkpoint if there is.
 
     Progress ends at max_rounds, however few it took.
     """
@@ -115,7 +113,7 @@ def train(
     else:
         arrays, trained = resumed
     saved_at = time.monotonic()
-    while len(trained.history) < max_rounds and not _over(learner, trained, early_stop):
+    while len(trained.history) < max_rounds and not _is_over(learner, trained, early_stop):
         number = len(trained.history)
         arrays, measures = learner.round(shards, arrays, number)
         _require_finite(arrays, number)
@@ -131,7 +129,7 @@ def train(
     return trained
 
 
-def _over(learner: Learner, trained: Trained, early_stop: EarlyStop | None) -> bool:
+def _is_over(learner: Learner, trained: Trained, early_stop: EarlyStop | None) -> bool:
     rounds = len(trained.history)
     if early_stop and rounds and rounds - 1 - trained.best_round >= early_stop.patience:
         return True

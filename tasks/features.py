@@ -32,7 +32,7 @@ def features(
     def make(folder: Path, step: ProgressReporter) -> None:
         data = Dataset.open(corpus, "corpus", verify=False)
         reader = CorpusReader(data, chosen)
-        storage = copy_files_to_workers(reader.place, reader.files, workspace.cluster, data.key)
+        storage = copy_files_to_workers(reader.storage, reader.files, workspace.cluster, data.key)
         with executor_for(workspace.cluster, workspace.threads) as executor:
             step.begin()
             make_features(

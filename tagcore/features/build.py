@@ -50,13 +50,13 @@ def make_features(
     executor, progress, n = executor or InProcess(), progress or no_progress, corpus.counts["documents"]
     if not n:
         raise ValueError(f"{corpus.folder}: the corpus is empty")
-    pieces = CorpusReader(corpus, split).settled()
-    pieces = pieces.at(storage) if storage else pieces
-    names = corpus.names("words") if pieces.counted else None
-    vectoriser.fit_frequencies(_frequencies(pieces, vectoriser, executor, progress), names)
+    reader = CorpusReader(corpus, split).with_cuts()
+    reader = reader.at(storage) if storage else reader
+    names = corpus.names("words") if reader.counted else None
+    vectoriser.fit_frequencies(_frequencies(reader, vectoriser, executor, progress), names)
     with write_dataset(folder, "features", **manifest) as writer:
         done = n
-        for rows in _in_order(executor, _weigh, pieces.parts(), vectoriser):
+        for rows in _in_order(executor, _weigh_rows, reader.parts(), vectoriser):
             for side in ("train", "test"):
                 writer.append(side, rows_table(*rows[side]))
             done += rows["documents"]
@@ -67,12 +67,13 @@ def make_features(
 
 
 def rows_table(documents: np.ndarray, words: sp.csr_matrix, tags: sp.csr_matrix) -> pa.Table:
+    """A table of the schema `ROWS`: documents by number, their word weights and tag counts."""
     columns = [pa.array(documents, pa.int64()), *lists_from_csr(words), *lists_from_csr(tags)]
     return pa.table(columns, schema=ROWS)
 
 
 def tag_frequencies(features: Dataset, side: str) -> np.ndarray:
-    """How many documents of one side carry each tag, without reading their words."""
+    """Counts the documents of one side that carry each tag, without reading their words."""
     counts = np.zeros(features.counts["tags"], np.int64)
     for block in features.blocks(side, ["tags"]):
         counts += np.bincount(pc.list_flatten(block["tags"]).to_numpy(), minlength=counts.size)
@@ -80,52 +81,60 @@ def tag_frequencies(features: Dataset, side: str) -> np.ndarray:
 
 
 def _frequencies(
-    pieces: CorpusReader, vectoriser: Vectoriser, executor: Executor, progress: Progress
+    reader: CorpusReader, vectoriser: Vectoriser, executor: Executor, progress: Progress
 ) -> Iterator[dict[str, np.ndarray]]:
-    """What the vocabulary is chosen by; ends in a ValueError where there is nothing to learn from or to measure on."""
-    n, sides = pieces.corpus.counts["documents"], np.zeros(4, np.int64)
-    for found in _in_order(executor, _count, pieces.parts(_LEARNING_SHARDS), vectoriser):
-        yield from found["terms"]
-        sides += found["sides"]
-        progress(int(sides[0]), 2 * n, {})
-    _require_both_sides(pieces.corpus, *sides.tolist())
+    """Counts the terms that the vocabulary is chosen from, shard by shard.
+
+    Ends in a ValueError where there is nothing to learn from or to measure on.
+    """
+    n, counts = reader.corpus.counts["documents"], np.zeros(4, np.int64)
+    for shard in _in_order(executor, _count_terms, reader.parts(_LEARNING_SHARDS), vectoriser):
+        yield from shard["terms"]
+        counts += shard["counts"]
+        progress(int(counts[0]), 2 * n, {})
+    _require_both_sides(reader.corpus, *counts.tolist())
 
 
-def _count(pieces: CorpusReader, shared: dict[str, Any]) -> dict[str, Any]:
-    """Pass 1: how frequent the terms of a shard are, and how many of its documents are what."""
-    vectoriser, sides = _made.vectoriser(shared), np.zeros(4, np.int64)
-    if pieces.counted:
+def _count_terms(reader: CorpusReader, shared: dict[str, Any]) -> dict[str, Any]:
+    """Pass 1: how frequent the terms of a shard are, and how many documents it has (see `_to_learn_from`)."""
+    vectoriser, counts = _vectorisers.get(shared), np.zeros(4, np.int64)
+    if reader.counted:
         # each row group by itself: sums of real values depend on where they are cut
-        return {"terms": [_bags(vectoriser, piece, pieces, sides) for piece in pieces], "sides": sides}
-    texts = (piece.texts.filter(pa.array(_learnt(piece, sides))) for piece in pieces)
-    return {"terms": [vectoriser.count_terms(texts)], "sides": sides}
+        return {
+            "terms": [_count_bags(vectoriser, group, reader, counts) for group in reader],
+            "counts": counts,
+        }
+    texts = (group.texts.filter(pa.array(_to_learn_from(group, counts))) for group in reader)
+    return {"terms": [vectoriser.count_terms(texts)], "counts": counts}
 
 
-def _bags(vectoriser: Vectoriser, piece: RowGroup, pieces: CorpusReader, sides: np.ndarray) -> dict[str, np.ndarray]:
-    assert piece.bags is not None
+def _count_bags(
+    vectoriser: Vectoriser, group: RowGroup, reader: CorpusReader, counts: np.ndarray
+) -> dict[str, np.ndarray]:
+    assert group.bags is not None
     try:
-        return vectoriser.count_bags(piece.bags, piece.bags.shape[1], _learnt(piece, sides), piece.first)
+        return vectoriser.count_bags(group.bags, group.bags.shape[1], _to_learn_from(group, counts), group.first)
     except ValueError as error:
-        raise ValueError(f"{pieces.where('bags.parquet')}: {error}") from error
+        raise ValueError(f"{reader.path_of('bags.parquet')}: {error}") from error
 
 
-def _learnt(piece: RowGroup, sides: np.ndarray) -> np.ndarray:
-    """The documents to learn from; adds to the number of all, of either side, of those with a tag."""
-    learnt = ~piece.held_out & piece.used
-    sides += len(learnt), learnt.sum(), (piece.held_out & piece.used).sum(), piece.tagged.sum()
-    return learnt
+def _to_learn_from(group: RowGroup, counts: np.ndarray) -> np.ndarray:
+    """Marks the documents to learn from; adds to the counts: all documents, to learn from, to measure on, tagged."""
+    chosen = ~group.held_out & group.used
+    counts += len(chosen), chosen.sum(), (group.held_out & group.used).sum(), group.tagged.sum()
+    return chosen
 
 
-def _weigh(pieces: CorpusReader, shared: dict[str, Any]) -> dict[str, Any]:
+def _weigh_rows(reader: CorpusReader, shared: dict[str, Any]) -> dict[str, Any]:
     """Pass 2: the rows of one row group, by side."""
-    vectoriser = _made.vectoriser(shared)
-    (piece,) = pieces
-    counted = piece.bags is not None
-    words = vectoriser.transform_counts(piece.bags) if counted else vectoriser.transform(piece.texts)
-    rows: dict[str, Any] = {"documents": len(piece.used)}
-    for side, wanted in (("train", ~piece.held_out), ("test", piece.held_out)):
-        chosen = np.flatnonzero(wanted & piece.used)
-        rows[side] = piece.first + chosen, words[chosen], piece.tags[chosen]
+    vectoriser = _vectorisers.get(shared)
+    (group,) = reader
+    counted = group.bags is not None
+    words = vectoriser.transform_counts(group.bags) if counted else vectoriser.transform(group.texts)
+    rows: dict[str, Any] = {"documents": len(group.used)}
+    for side, wanted in (("train", ~group.held_out), ("test", group.held_out)):
+        chosen = np.flatnonzero(wanted & group.used)
+        rows[side] = group.first + chosen, words[chosen], group.tags[chosen]
     return rows
 
 
@@ -141,31 +150,31 @@ def _in_order(executor: Executor, step: Callable, shards: list[CorpusReader], ve
         while ahead:
             yield executor.get([ahead.popleft()])[0]
     finally:
-        _made.forget(shared)
+        _vectorisers.forget(shared)
 
 
-class _Made:
+class _VectoriserCache:
     """The vectorisers that this process last made of shared arrays: their tables serve all of its shards."""
 
     def __init__(self, size: int) -> None:
         self._lock = threading.Lock()
         self._latest: deque[tuple[dict, Vectoriser]] = deque(maxlen=size)
 
-    def vectoriser(self, parts: dict[str, Any]) -> Vectoriser:
+    def get(self, parts: dict[str, Any]) -> Vectoriser:
         with self._lock:
-            for known, made in self._latest:
-                if known is parts:
-                    return made
+            for cached_parts, vectoriser in self._latest:
+                if cached_parts is parts:
+                    return vectoriser
             self._latest.append((parts, Vectoriser.from_parts(parts)))
             return self._latest[-1][1]
 
     def forget(self, parts: Any) -> None:
         with self._lock:
-            for known in [pair for pair in self._latest if pair[0] is parts]:
-                self._latest.remove(known)
+            for pair in [pair for pair in self._latest if pair[0] is parts]:
+                self._latest.remove(pair)
 
 
-_made = _Made(2)
+_vectorisers = _VectoriserCache(2)
 
 
 def _require_both_sides(corpus: Dataset, n: int, train: int, test: int, tagged: int) -> None:
@@ -173,6 +182,6 @@ def _require_both_sides(corpus: Dataset, n: int, train: int, test: int, tagged: 
         raise ValueError(f"{corpus.folder}: none of its {n} documents has a tag: there is nothing to learn")
     if corpus.counts["tags"] < 2:
         raise ValueError(f"{corpus.folder}: all documents share one tag: there is nothing to choose between")
-    for left, doing in ((train, "learn from"), (test, "measure on")):
-        if not left:
-            raise ValueError(f"{corpus.folder}: no document is left to {doing}, of {n} ({tagged} tagged)")
+    for count, purpose in ((train, "learn from"), (test, "measure on")):
+        if not count:
+            raise ValueError(f"{corpus.folder}: no document is left to {purpose}, of {n} ({tagged} tagged)")

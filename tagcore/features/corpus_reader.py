@@ -1,4 +1,4 @@
-"""A stored corpus as models will see it, read by row groups, by whoever works on them."""
+"""Reads a stored corpus as models will see it, row group by row group, in any process that works on it."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -17,15 +17,15 @@ from tagcore.shards import row_shards
 from tagcore.store.datasets import Dataset, StoreError
 from tagcore.store.storage import Folder, Storage
 
-_HEAD = ["id", "split"]
+_SPLIT_COLUMNS = ["id", "split"]
 
 
 class RowGroup(NamedTuple):
     """One row group of a corpus as the models will see it."""
 
-    first: int
-    texts: Any  # an arrow array of title and text, None where the source gave counted words
-    bags: sp.csr_matrix | None  # those counted words
+    first: int  # the number of its first document in the corpus
+    texts: Any  # an arrow array of title and text, None where the source gave counted words instead
+    bags: sp.csr_matrix | None  # the counted words, where the source gave them
     tags: sp.csr_matrix
     tagged: np.ndarray  # also where all tags are hidden from learning
     held_out: np.ndarray
@@ -36,19 +36,18 @@ class RowGroup(NamedTuple):
 class CorpusReader:
     """A corpus, or a run of its row groups, read again and again, one row group at a time.
 
-    Small enough to be sent to whoever shall read it. Only the whole corpus can tell the cuts of a split: a part is
-    given them.
+    Small enough to be sent to any process. Only the whole corpus can tell the cuts of a split: a part is given them.
     """
 
     corpus: Dataset
     split: Split
-    storage: Storage | None = None  # where a copy of its files lies, to be read instead
+    copy: Storage | None = None  # of the files, to be read instead of those of the corpus
     groups: range | None = None  # all
     cuts: Cuts | None = None
 
     def __iter__(self) -> Iterator[RowGroup]:
-        cuts = self.settled().cuts
-        columns = _HEAD if self.counted else [*_HEAD, "title", "text"]
+        cuts = self.with_cuts().cuts
+        columns = _SPLIT_COLUMNS if self.counted else [*_SPLIT_COLUMNS, "title", "text"]
         with ExitStack() as stack:
             tables = self._open(stack)
             for group in range(tables.n_groups) if self.groups is None else self.groups:
@@ -58,8 +57,8 @@ class CorpusReader:
                 held_out = self.split.held_out(documents, cuts)
                 used = _used(documents, tags) & ~self.split.left_out(documents, cuts)
                 texts = None if self.counted else document_texts(documents)
-                shown = self.split.shown(documents, tags, held_out)
-                yield RowGroup(first, texts, bags, shown, np.diff(tags.indptr) > 0, held_out, used)
+                revealed = self.split.revealed_tags(documents, tags, held_out)
+                yield RowGroup(first, texts, bags, revealed, np.diff(tags.indptr) > 0, held_out, used)
 
     @property
     def counted(self) -> bool:
@@ -68,37 +67,37 @@ class CorpusReader:
 
     @property
     def files(self) -> list[str]:
-        """What it reads."""
+        """The names of the files that are read."""
         return [f"{table}.parquet" for table in ("documents", "taggings", *(["bags"] if self.counted else []))]
 
     def at(self, storage: Storage) -> "CorpusReader":
-        """The same where a copy of its files lies."""
-        return replace(self, storage=storage)
+        """Gives a reader of the copy of the files that lies in `storage`."""
+        return replace(self, copy=storage)
 
     def parts(self, count: int | None = None) -> "list[CorpusReader]":
-        """So many runs of row groups, of nearly equal length; one for each row group where no number is given."""
-        n_groups, settled = self.corpus.groups("documents"), self.settled()
+        """Gives readers of `count` runs of row groups, of nearly equal length; by default one for each row group."""
+        n_groups, whole = self.corpus.n_row_groups("documents"), self.with_cuts()
         runs = row_shards(n_groups, count or n_groups)
-        return [replace(settled, groups=range(run.start, run.stop)) for run in runs]
+        return [replace(whole, groups=range(run.start, run.stop)) for run in runs]
 
-    def settled(self) -> "CorpusReader":
-        """The same with the cuts, which may take a walk over all ids."""
-        return replace(self, cuts=self.split.cuts(self._heads)) if self.cuts is None else self
+    def with_cuts(self) -> "CorpusReader":
+        """Gives a reader that knows the cuts of its split, for which all ids may have to be read."""
+        return replace(self, cuts=self.split.cuts(self._used_documents)) if self.cuts is None else self
 
-    def where(self, file: str) -> str:
-        return f"{self.place}/{file}"
+    def path_of(self, file: str) -> str:
+        return f"{self.storage}/{file}"
 
     @property
-    def place(self) -> Storage:
-        """Where its files lie."""
-        return self.storage or Folder(self.corpus.folder.absolute())
+    def storage(self) -> Storage:
+        """The storage that the files are read from."""
+        return self.copy or Folder(self.corpus.folder.absolute())
 
-    def _heads(self) -> Iterator[pa.Table]:
-        """Ids and official sides of the documents that take part."""
+    def _used_documents(self) -> Iterator[pa.Table]:
+        """Walks the ids and official sides of the documents that take part."""
         with ExitStack() as stack:
             tables = self._open(stack)
             for group in range(tables.n_groups):
-                documents, first = tables.documents(group, _HEAD)
+                documents, first = tables.documents(group, _SPLIT_COLUMNS)
                 yield documents.filter(pa.array(_used(documents, tables.tags(group, documents.num_rows, first))))
 
     def _open(self, stack: ExitStack) -> "_Tables":
@@ -107,31 +106,34 @@ class CorpusReader:
     @contextmanager
     def _opened(self, file: str) -> Iterator[pq.ParquetFile]:
         try:
-            with self.place.open(file) as opened, pq.ParquetFile(opened, page_checksum_verification=True) as parquet:
+            with (
+                self.storage.open(file) as content,
+                pq.ParquetFile(content, page_checksum_verification=True) as parquet,
+            ):
                 yield parquet
         except FileNotFoundError as error:
-            raise StoreError(f"{self.where(file)}: is missing") from error
+            raise StoreError(f"{self.path_of(file)}: is missing") from error
         except (pa.ArrowInvalid, OSError) as error:
-            raise StoreError(f"{self.where(file)}: not a parquet file ({error})") from error
+            raise StoreError(f"{self.path_of(file)}: not a parquet file ({error})") from error
 
 
 class _Tables:
-    """The open files of a corpus; their row groups speak of the same documents."""
+    """The open files of a corpus, whose row groups of one number speak of the same documents."""
 
-    def __init__(self, pieces: CorpusReader, opened: list[pq.ParquetFile]) -> None:
-        self._where, self._counts = pieces.where, pieces.corpus.counts
-        self._files = dict(zip(pieces.files, opened, strict=True))
-        self.n_groups = opened[0].num_row_groups
-        if (found := opened[0].metadata.num_rows) != self._counts["documents"]:
-            expected = self._counts["documents"]
-            raise StoreError(f"{self._where(pieces.files[0])}: {found} rows, the manifest says {expected}")
+    def __init__(self, reader: CorpusReader, files: list[pq.ParquetFile]) -> None:
+        self._path_of, self._counts = reader.path_of, reader.corpus.counts
+        self._files = dict(zip(reader.files, files, strict=True))
+        self.n_groups = files[0].num_row_groups
+        n_rows, expected = files[0].metadata.num_rows, self._counts["documents"]
+        if n_rows != expected:
+            raise StoreError(f"{self._path_of(reader.files[0])}: {n_rows} rows, the manifest says {expected}")
         for file, parquet in self._files.items():
             if parquet.num_row_groups != self.n_groups:
-                there = f"{parquet.num_row_groups} row groups, documents.parquet has {self.n_groups}"
-                raise StoreError(f"{self._where(file)}: {there}")
+                difference = f"{parquet.num_row_groups} row groups, documents.parquet has {self.n_groups}"
+                raise StoreError(f"{self._path_of(file)}: {difference}")
 
     def documents(self, group: int, columns: list[str]) -> tuple[pa.Table, int]:
-        """They, and the number of the first."""
+        """(documents of a row group, number of its first document)."""
         metadata = self._files["documents.parquet"].metadata
         first = sum(metadata.row_group(earlier).num_rows for earlier in range(group))
         with self._reading("documents.parquet", group, columns) as documents:
@@ -150,11 +152,11 @@ class _Tables:
         try:
             yield self._files[file].read_row_group(group, columns=columns)
         except (pa.ArrowException, OSError, ValueError) as error:
-            raise StoreError(f"{self._where(file)}: row group {group} is damaged ({error})") from error
+            raise StoreError(f"{self._path_of(file)}: row group {group} is damaged ({error})") from error
 
 
 def document_texts(documents: pa.Table) -> pa.Array:
-    """What a model reads of a document: its title, then its text."""
+    """Joins what a model reads of each document: its title, then its text."""
     title, text = (pc.fill_null(documents[c].combine_chunks(), "") for c in ("title", "text"))
     return pc.binary_join_element_wise(title, text, "\n")
 

@@ -1,4 +1,4 @@
-"""The rows of a data set, wherever they are: in memory, or in row groups that whoever needs them reads for itself."""
+"""The rows of a data set, wherever they are: in memory, or in stored row groups that each process reads for itself."""
 
 import itertools
 import threading
@@ -24,13 +24,13 @@ from tagcore.text import Vectoriser
 
 XY = tuple[sp.csr_matrix, sp.csr_matrix]
 T = TypeVar("T")
-Columns = tuple[str, str, int]  # of ids, of values, and how many ids there are
+ListColumns = tuple[str, str, int]  # the list columns of ids and of values, and how many ids there are
 
 _RUN_ROWS = 32_768  # rows that are read together where only some of them are wanted
 
 
 class Rows(Protocol):
-    """Documents as rows of word weights X and tag counts Y. The same rows are the same bits wherever they come from."""
+    """Documents as rows of word weights X and tag counts Y, the same bits wherever they are read from."""
 
     @property
     def n_rows(self) -> int: ...
@@ -39,17 +39,17 @@ class Rows(Protocol):
     @property
     def n_labels(self) -> int: ...
 
-    def load(self, part: slice) -> XY:
-        """the rows from part.start to part.stop - 1."""
+    def load(self, rows: slice) -> XY:
+        """Gives X and Y of the rows from rows.start to rows.stop - 1."""
 
-    def labels(self, part: slice) -> sp.csr_matrix:
-        """their tags alone, without reading a word."""
+    def labels(self, rows: slice) -> sp.csr_matrix:
+        """Gives Y of these rows alone, without reading a word."""
 
-    def part(self, part: slice) -> Any:
-        """what `load_part` makes those rows of: as little as can be sent to another process."""
+    def part(self, rows: slice) -> Any:
+        """Gives what `load_part` makes these rows of: as little as can be sent to another process."""
 
     def select(self, numbers: np.ndarray) -> "Rows":
-        """the rows of these numbers, which rise, as rows of their own."""
+        """Gives the rows of these numbers, which rise, as rows of their own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,18 +75,18 @@ class InMemory:
     def n_labels(self) -> int:
         return self.Y.shape[1]
 
-    def load(self, part: slice) -> XY:
-        _require_part(part, self.n_rows)
-        if part == slice(0, self.n_rows):
+    def load(self, rows: slice) -> XY:
+        _require_run(rows, self.n_rows)
+        if rows == slice(0, self.n_rows):
             return self.X, self.Y  # slicing would copy them
-        return self.X[part], self.Y[part]
+        return self.X[rows], self.Y[rows]
 
-    def labels(self, part: slice) -> sp.csr_matrix:
-        _require_part(part, self.n_rows)
-        return self.Y[part]
+    def labels(self, rows: slice) -> sp.csr_matrix:
+        _require_run(rows, self.n_rows)
+        return self.Y[rows]
 
-    def part(self, part: slice) -> XY:
-        return self.load(part)
+    def part(self, rows: slice) -> XY:
+        return self.load(rows)
 
     def select(self, numbers: np.ndarray) -> "InMemory":
         return InMemory(self.X[numbers], self.Y[numbers])
@@ -94,7 +94,7 @@ class InMemory:
 
 @dataclass(frozen=True)
 class StoredRows:
-    """One side of a features data set: reads only the row groups that a part overlaps."""
+    """The rows of one side of a features data set; of its file only the row groups are read that hold wanted rows."""
 
     storage: Storage
     side: str
@@ -121,39 +121,39 @@ class StoredRows:
         return self.edges[-1]
 
     def at(self, storage: Storage) -> "StoredRows":
-        """The same rows where a copy of their file lies."""
+        """Gives the same rows, read from the copy of their file that lies in `storage`."""
         return replace(self, storage=storage)
 
-    def load(self, part: slice) -> XY:
-        X, Y = self._matrices(part, [("words", "values", self.n_features), ("tags", "counts", self.n_labels)])
+    def load(self, rows: slice) -> XY:
+        X, Y = self._matrices(rows, [("words", "values", self.n_features), ("tags", "counts", self.n_labels)])
         return X, Y
 
-    def labels(self, part: slice) -> sp.csr_matrix:
-        (Y,) = self._matrices(part, [("tags", "counts", self.n_labels)])
+    def labels(self, rows: slice) -> sp.csr_matrix:
+        (Y,) = self._matrices(rows, [("tags", "counts", self.n_labels)])
         return Y
 
-    def part(self, part: slice) -> "StoredPart":
-        return StoredPart(self, part.start, part.stop)
+    def part(self, rows: slice) -> "StoredPart":
+        return StoredPart(self, rows.start, rows.stop)
 
     def select(self, numbers: np.ndarray) -> "SelectedRows":
         return SelectedRows(self, numbers)
 
-    def _matrices(self, part: slice, columns: list[Columns]) -> list[sp.csr_matrix]:
-        """The rows of a part, a matrix for each pair of columns."""
-        _require_part(part, self.n_rows)
+    def _matrices(self, rows: slice, columns: list[ListColumns]) -> list[sp.csr_matrix]:
+        """Reads rows, a matrix for each pair of columns."""
+        _require_run(rows, self.n_rows)
         starts, ends = np.array(self.edges[:-1]), np.array(self.edges[1:])
-        groups = np.flatnonzero((starts < part.stop) & (part.start < ends)).tolist()
+        groups = np.flatnonzero((starts < rows.stop) & (rows.start < ends)).tolist()
         blocks = [
-            [_rows_within(matrix, part, self.edges[group]) for matrix in matrices]
+            [_rows_within(matrix, rows, self.edges[group]) for matrix in matrices]
             for group, matrices in zip(groups, self._read(groups, columns), strict=True)
         ]
         return [_stacked([block[i] for block in blocks], width) for i, (_, _, width) in enumerate(columns)]
 
-    def _read(self, groups: list[int], columns: list[Columns]) -> list[list[sp.csr_matrix]]:
+    def _read(self, groups: list[int], columns: list[ListColumns]) -> list[list[sp.csr_matrix]]:
         try:
             with (
-                self.storage.open(self.file) as opened,
-                pq.ParquetFile(opened, page_checksum_verification=True) as file,
+                self.storage.open(self.file) as content,
+                pq.ParquetFile(content, page_checksum_verification=True) as file,
             ):
                 sizes = tuple(file.metadata.row_group(g).num_rows for g in range(file.num_row_groups))
                 if sizes != tuple(np.diff(self.edges)):
@@ -164,7 +164,7 @@ class StoredRows:
         except (pa.ArrowInvalid, OSError) as error:
             raise StoreError(f"{self._where()}: not a parquet file ({error})") from error
 
-    def _group(self, file: pq.ParquetFile, group: int, columns: list[Columns]) -> list[sp.csr_matrix]:
+    def _group(self, file: pq.ParquetFile, group: int, columns: list[ListColumns]) -> list[sp.csr_matrix]:
         try:
             table = file.read_row_group(group, columns=[name for pair in columns for name in pair[:2]])
             return [_matrix(table, *pair) for pair in columns]
@@ -177,7 +177,7 @@ class StoredRows:
 
 @dataclass(frozen=True, eq=False)
 class SelectedRows:
-    """Some of the rows of another `Rows`, which are read where they are needed, a run of all of them at a time."""
+    """Some of the rows of another `Rows`, read where they are needed, a run of all rows at a time."""
 
     rows: Rows
     numbers: np.ndarray  # of the rows, rising
@@ -199,21 +199,21 @@ class SelectedRows:
     def n_labels(self) -> int:
         return self.rows.n_labels
 
-    def load(self, part: slice) -> XY:
+    def load(self, rows: slice) -> XY:
         blocks = []
-        for run, wanted in self._runs(part):
+        for run, wanted in self._runs(rows):
             X, Y = self.rows.load(run)
             blocks.append((X[wanted], Y[wanted]))
         X, Y = (_stacked([block[i] for block in blocks], (self.n_features, self.n_labels)[i]) for i in range(2))
         return X, Y
 
-    def labels(self, part: slice) -> sp.csr_matrix:
-        blocks = [self.rows.labels(run)[wanted] for run, wanted in self._runs(part)]
+    def labels(self, rows: slice) -> sp.csr_matrix:
+        blocks = [self.rows.labels(run)[wanted] for run, wanted in self._runs(rows)]
         return _stacked(blocks, self.n_labels)
 
-    def part(self, part: slice) -> "SelectedPart":
-        _require_part(part, self.n_rows)
-        numbers = self.numbers[part]
+    def part(self, rows: slice) -> "SelectedPart":
+        _require_run(rows, self.n_rows)
+        numbers = self.numbers[rows]
         first = int(numbers[0]) if numbers.size else 0
         wanted = np.zeros(int(numbers[-1]) + 1 - first if numbers.size else 0, bool)
         wanted[numbers - first] = True
@@ -222,10 +222,10 @@ class SelectedRows:
     def select(self, numbers: np.ndarray) -> "SelectedRows":
         return SelectedRows(self.rows, self.numbers[numbers])
 
-    def _runs(self, part: slice) -> Iterator[tuple[slice, np.ndarray]]:
-        """(a run of all rows, those within it that are selected), until the part is complete."""
-        _require_part(part, self.n_rows)
-        numbers = self.numbers[part]
+    def _runs(self, rows: slice) -> Iterator[tuple[slice, np.ndarray]]:
+        """(a run of all rows, the numbers within it of the selected ones), one run after the other."""
+        _require_run(rows, self.n_rows)
+        numbers = self.numbers[rows]
         cuts = np.flatnonzero(np.diff(numbers // _RUN_ROWS)) + 1
         for wanted in np.split(numbers, cuts) if numbers.size else ():
             yield slice(int(wanted[0]), int(wanted[-1]) + 1), wanted - wanted[0]
@@ -261,46 +261,48 @@ Part = XY | StoredPart | SelectedPart
 
 
 def load_all(rows: Rows) -> XY:
-    """All rows in this process, tag counts in float64: for a model that cannot learn from parts of them."""
+    """Loads all rows into this process, tag counts in float64: for a model that cannot learn from parts of them."""
     X, Y = rows.load(slice(0, rows.n_rows))
     return X, Y.astype(np.float64, copy=False)
 
 
-def load_part(recipe: Part) -> XY:
-    """The rows of a recipe."""
-    return recipe if isinstance(recipe, tuple) else recipe.load()
+def load_part(part: Part) -> XY:
+    """Loads the rows of a part, which may be in memory already."""
+    return part if isinstance(part, tuple) else part.load()
 
 
-def load_part_once(recipe: Part, prepare: Callable[[XY], T]) -> T:
-    """What `prepare`, a method of something hashable, makes of the rows of a recipe; as long as someone in this process
-    holds it, whoever asks for the same gets that very object."""
-    if isinstance(recipe, tuple):
-        return prepare(recipe)
+def load_part_once(part: Part, prepare: Callable[[XY], T]) -> T:
+    """Prepares the rows of a part by `prepare`, a method of something hashable, but only once in this process.
+
+    As long as someone holds the result, every later call for the same part gives that very object.
+    """
+    if isinstance(part, tuple):
+        return prepare(part)
     with _loading:
-        prepared = _held.get((recipe, prepare))
+        prepared = _prepared_parts.get((part, prepare))
         if prepared is None:
-            prepared = _held[recipe, prepare] = prepare(load_part(recipe))
+            prepared = _prepared_parts[part, prepare] = prepare(load_part(part))
         return prepared
 
 
-_held: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
+_prepared_parts: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
 _loading = threading.Lock()
 
 
 def shards_of(rows: Rows, count: int, prepare: Callable[[XY], Any], executor: Executor | None = None) -> Shards:
-    """The rows in `count` shards; `prepare`, a function of a module, makes of (X, Y) what the steps work on."""
-    cuts = row_shards(rows.n_rows, count)
-    recipes = [rows.part(cut) for cut in cuts]
-    return Shards(recipes, partial(_prepared, prepare), executor, [cut.start for cut in cuts])
+    """Cuts the rows into `count` shards; `prepare`, a function of a module, makes of (X, Y) what the steps work on."""
+    slices = row_shards(rows.n_rows, count)
+    parts = [rows.part(s) for s in slices]
+    return Shards(parts, partial(_load_prepared, prepare), executor, [s.start for s in slices])
 
 
-def _prepared(prepare: Callable[[XY], Any], recipe: Any) -> Any:
-    return prepare(load_part(recipe))
+def _load_prepared(prepare: Callable[[XY], Any], part: Part) -> Any:
+    return prepare(load_part(part))
 
 
-def _require_part(part: slice, n: int) -> None:
-    if part.step not in (None, 1) or not 0 <= part.start <= part.stop <= n:
-        raise ValueError(f"rows {part.start}:{part.stop}, expected a run of rows within 0:{n}")
+def _require_run(rows: slice, n: int) -> None:
+    if rows.step not in (None, 1) or not 0 <= rows.start <= rows.stop <= n:
+        raise ValueError(f"rows {rows.start}:{rows.stop}, expected a run of rows within 0:{n}")
 
 
 def _matrix(table: pa.Table, indices: str, values: str, width: int) -> sp.csr_matrix:
@@ -309,10 +311,10 @@ def _matrix(table: pa.Table, indices: str, values: str, width: int) -> sp.csr_ma
     return csr_from_lists(table[indices], table[values], width)
 
 
-def _rows_within(block: sp.csr_matrix, part: slice, first: int) -> sp.csr_matrix:
-    """The rows of a part, of a block that begins at row `first`; most blocks lie inside and are not copied."""
-    cut = slice(max(part.start - first, 0), min(part.stop - first, block.shape[0]))
-    return block if cut == slice(0, block.shape[0]) else block[cut]
+def _rows_within(block: sp.csr_matrix, rows: slice, first: int) -> sp.csr_matrix:
+    """The wanted rows of a block that begins at row `first`; most blocks are wanted whole and are not copied."""
+    wanted = slice(max(rows.start - first, 0), min(rows.stop - first, block.shape[0]))
+    return block if wanted == slice(0, block.shape[0]) else block[wanted]
 
 
 def _stacked(blocks: list[sp.csr_matrix], width: int) -> sp.csr_matrix:

@@ -13,30 +13,32 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
-from tagcore.kernels.random.hashing import hash_rows
+from tagcore.kernels.random.hashing import hash_strings
 from tagcore.kernels.random.splitmix import GOLDEN, mix
 
-_KEEPING = 2**32  # added to the seed of the hash that chooses whom to keep, far from every seed of a split
-_REVEALING = 2 * _KEEPING
+_KEEPING = 2**32  # added to the seed of the hash that chooses documents to keep, far from every seed of a split
+_REVEALING = 2 * _KEEPING  # likewise, of the hash that chooses labels to reveal
 
 
 class Cuts(NamedTuple):
-    """Hashes below these are in: what a split's numbers of documents come to in one corpus."""
+    """Limits on document hashes that a split's numbers of documents come to in one corpus: lower hashes are in."""
 
-    tested: float
-    learnt_from: float = np.inf
-    measured_on: float = np.inf
+    test: float
+    kept_in_train: float = np.inf
+    kept_in_test: float = np.inf
 
 
 @dataclass(frozen=True)
 class Split:
-    """`official` takes the source's own split, `drawn` holds out a share of ids, or a number of them.
+    """Which documents are learnt from, which are measured on, and which labels are hidden.
+
+    `official` takes the source's own split, `drawn` holds out a share of ids, or a number of them.
 
     With `validation`, the documents to measure on are that share of those to learn from, and the test documents are
     left out altogether: what is chosen this way has never seen them. `train_documents` and `test_documents` keep so
     many of each side; fewer are always a part of more. `revealed` hides all but that share of the labels to learn from,
-    as if nobody had given them. Numbers mean those of lowest hash, which only a whole corpus
-    can tell: `cuts` finds them.
+    as if nobody had given them. Numbers mean those of lowest hash, which only a whole corpus can tell: `cuts` finds
+    them.
     """
 
     kind: Literal["official", "drawn"] = "drawn"
@@ -58,85 +60,86 @@ class Split:
             if (number := getattr(self, name)) is not None and number < 1:
                 raise ValueError(f"{name} must be at least 1, got {number}")
 
-    def cuts(self, used: Callable[[], Iterable[pa.Table]]) -> Cuts:
-        """`used` walks the ids and official sides of all documents of the corpus that take part."""
+    def cuts(self, used_documents: Callable[[], Iterable[pa.Table]]) -> Cuts:
+        """Finds the cuts of one corpus; `used_documents` walks the ids and official sides of all that take part."""
         cuts = Cuts(self.test if isinstance(self.test, float) else np.inf)
         if isinstance(self.test, int) and self.kind == "drawn":
-            hashes = [shares(documents["id"], self.seed) for documents in used()]
-            cuts = Cuts(_lowest(hashes, self.test, "test"))
+            hashes = [uniform_hashes(documents["id"], self.seed) for documents in used_documents()]
+            cuts = Cuts(_limit_of_lowest(hashes, self.test, "test"))
         if self.train_documents is None and self.test_documents is None:
             return cuts
-        learnt, measured = [], []
-        for documents in used():
-            tested, kept = self._tested(documents, cuts), self._keeping(documents)
-            learnt.append(kept[~tested])
-            measured.append(kept[tested])
+        train_hashes, test_hashes = [], []
+        for documents in used_documents():
+            in_test, hashes_to_keep = self._in_test(documents, cuts), self._hashes_to_keep(documents)
+            train_hashes.append(hashes_to_keep[~in_test])
+            test_hashes.append(hashes_to_keep[in_test])
         return Cuts(
-            cuts.tested,
-            _lowest(learnt, self.train_documents, "train_documents"),
-            _lowest(measured, self.test_documents, "test_documents"),
+            cuts.test,
+            _limit_of_lowest(train_hashes, self.train_documents, "train_documents"),
+            _limit_of_lowest(test_hashes, self.test_documents, "test_documents"),
         )
 
     def held_out(self, documents: pa.Table, cuts: Cuts | None = None) -> np.ndarray:
         """True for the documents to measure on, False for those to learn from and those left out."""
         if self.validation:
-            return (shares(documents["id"], self.seed + 1) < self.validation) & ~self.left_out(documents, cuts)
-        return self._tested(documents, self._known(cuts)) & ~self.left_out(documents, cuts)
+            return (uniform_hashes(documents["id"], self.seed + 1) < self.validation) & ~self.left_out(documents, cuts)
+        return self._in_test(documents, self._require_cuts(cuts)) & ~self.left_out(documents, cuts)
 
     def left_out(self, documents: pa.Table, cuts: Cuts | None = None) -> np.ndarray:
         """True for the documents on neither side."""
-        cuts = self._known(cuts)
-        tested, hashes = self._tested(documents, cuts), self._keeping(documents)
-        return np.where(tested, (hashes >= cuts.measured_on) | bool(self.validation), hashes >= cuts.learnt_from)
+        cuts = self._require_cuts(cuts)
+        in_test, hashes = self._in_test(documents, cuts), self._hashes_to_keep(documents)
+        return np.where(in_test, (hashes >= cuts.kept_in_test) | bool(self.validation), hashes >= cuts.kept_in_train)
 
-    def shown(self, documents: pa.Table, tags: sp.csr_matrix, held_out: np.ndarray) -> sp.csr_matrix:
-        """The tags without those hidden from learning: each by a hash of document and tag."""
+    def revealed_tags(self, documents: pa.Table, tags: sp.csr_matrix, held_out: np.ndarray) -> sp.csr_matrix:
+        """The tags without those hidden from learning, each of which is chosen by a hash of document and tag."""
         if self.revealed == 1:
             return tags
-        keys = (shares(documents["id"], self.seed + _REVEALING) * 2.0**53).astype(np.uint64)
+        keys = (uniform_hashes(documents["id"], self.seed + _REVEALING) * 2.0**53).astype(np.uint64)
         rows = np.repeat(np.arange(tags.shape[0]), np.diff(tags.indptr))
         cells = mix.py_func(keys[rows] ^ (tags.indices.astype(np.uint64) * GOLDEN))
         hidden = ((cells >> np.uint64(11)) * 2.0**-53 >= self.revealed) & ~held_out[rows]
-        shown = sp.csr_matrix((np.where(hidden, 0, tags.data), tags.indices, tags.indptr), tags.shape, copy=True)
-        shown.eliminate_zeros()
-        return shown
+        revealed = sp.csr_matrix((np.where(hidden, 0, tags.data), tags.indices, tags.indptr), tags.shape, copy=True)
+        revealed.eliminate_zeros()
+        return revealed
 
-    def _known(self, cuts: Cuts | None) -> Cuts:
+    def _require_cuts(self, cuts: Cuts | None) -> Cuts:
+        """The cuts, or those of a split by shares, which needs no corpus; ValueError for any other."""
         return self.cuts(_no_corpus) if cuts is None else cuts
 
-    def _tested(self, documents: pa.Table, cuts: Cuts) -> np.ndarray:
+    def _in_test(self, documents: pa.Table, cuts: Cuts) -> np.ndarray:
         if self.kind == "official":
-            given = documents["split"]
-            if (missing := pc.index(pc.is_null(given), True).as_py()) >= 0:
+            side = documents["split"]
+            if (missing := pc.index(pc.is_null(side), True).as_py()) >= 0:
                 name = documents["id"][missing].as_py()
                 raise ValueError(f"document {name!r} has no official split: use a drawn one")
-            return pc.equal(given, "test").to_numpy()
-        return shares(documents["id"], self.seed) < cuts.tested
+            return pc.equal(side, "test").to_numpy()
+        return uniform_hashes(documents["id"], self.seed) < cuts.test
 
-    def _keeping(self, documents: pa.Table) -> np.ndarray:
-        return shares(documents["id"], self.seed + _KEEPING)
+    def _hashes_to_keep(self, documents: pa.Table) -> np.ndarray:
+        return uniform_hashes(documents["id"], self.seed + _KEEPING)
 
 
-def shares(ids: pa.ChunkedArray | pa.Array, seed: int) -> np.ndarray:
-    """A number in [0, 1) for every id, uniform over ids, the same whenever and wherever it is asked for."""
+def uniform_hashes(ids: pa.ChunkedArray | pa.Array, seed: int) -> np.ndarray:
+    """Hashes every id to a number in [0, 1), uniform over ids and the same whenever and wherever it is computed."""
     column = ids.combine_chunks() if isinstance(ids, pa.ChunkedArray) else ids
     column = column.cast(pa.large_string())
     if not len(column):
         return np.empty(0)
     _, offsets, data = column.buffers()
-    where = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
+    bounds = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
     content = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
-    return (hash_rows(content, where, seed) >> np.uint64(11)) * 2.0**-53
+    return (hash_strings(content, bounds, seed) >> np.uint64(11)) * 2.0**-53
 
 
-def _lowest(hashes: list[np.ndarray], number: int | None, setting: str) -> float:
-    """Below it lie the `number` lowest hashes."""
+def _limit_of_lowest(hashes: list[np.ndarray], number: int | None, setting: str) -> float:
+    """The limit that exactly the `number` lowest hashes are below; infinite where there is no number."""
     if number is None:
         return np.inf
-    found = np.concatenate(hashes) if hashes else np.empty(0)
-    if number > found.size:
-        raise ValueError(f"split.{setting} = {number}: there are {found.size} documents to take them from")
-    return float(np.nextafter(np.partition(found, number - 1)[number - 1], np.inf))
+    pooled = np.concatenate(hashes) if hashes else np.empty(0)
+    if number > pooled.size:
+        raise ValueError(f"split.{setting} = {number}: there are {pooled.size} documents to take them from")
+    return float(np.nextafter(np.partition(pooled, number - 1)[number - 1], np.inf))
 
 
 def _no_corpus() -> Iterable[pa.Table]:

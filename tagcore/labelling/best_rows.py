@@ -68,7 +68,7 @@ def keep_best(part: ScorePart, *, counts: np.ndarray) -> dict[str, BestRows]:
 
 
 def checked_rates(rates: np.ndarray) -> np.ndarray:
-    """Training rates as float64: for every label its share of the training rows, from 0 to 1."""
+    """Checks training rates, every label's share of the training rows, and gives them as float64."""
     rates = np.asarray(rates, np.float64)
     if rates.ndim != 1 or not ((rates >= 0) & (rates <= 1)).all():
         raise ValueError("rates must be one number from 0 to 1 per label: its share of the training rows")

@@ -26,7 +26,7 @@ from tagcore.scoring.blocks import PartitionedScores, ScoreBlocks, ScorePart
 from tagcore.shards import Arrays, freeze
 
 _STORED_BYTES = 2**28  # the sample of LANES classes may take this much; where it would not, draw again for every row
-_SPREAD = 8.0  # the quantile grid runs from 1/8 to 8 times the training rate
+_GRID_FACTOR = 8.0  # the quantile grid runs from 1/8 to 8 times the training rate
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class ExpectedF:
         """(C, G): the mean over samples of F-beta, with 0/0 = 0."""
         if not 0 <= beta < np.inf:
             raise ValueError(f"beta must be a number of at least 0, got {beta!r}")
-        wanted = beta**2 * self.sampled[:, :, None] + self.labelled[:, None, :]
-        f = np.divide((1 + beta**2) * self.both, wanted, out=np.zeros(self.both.shape), where=wanted > 0)
+        total = beta**2 * self.sampled[:, :, None] + self.labelled[:, None, :]
+        f = np.divide((1 + beta**2) * self.both, total, out=np.zeros(self.both.shape), where=total > 0)
         return f.mean(axis=1)
 
     def best(self, beta: float = 1.0) -> np.ndarray:
@@ -59,7 +59,7 @@ class ExpectedF:
 
 def expected_f(
     parts: PartitionedScores,
-    drawn_from: Callable[[ScorePart], tuple[sp.csr_matrix, Posterior]],
+    rows_and_posterior: Callable[[ScorePart], tuple[sp.csr_matrix, Posterior]],
     *,
     samples: int = 5,
     thresholds: int | np.ndarray = 20,
@@ -69,15 +69,15 @@ def expected_f(
 ) -> ExpectedF:
     """Counts `samples` draws of a posterior against thresholds on the scores of the same rows.
 
-    Scores are z = Φ⁻¹(p); `drawn_from`, a function of a module, gives the rows of a part as the posterior weighs them,
-    and the posterior. The grid is `uniform` in p, or `quantile`: geometric in the number labelled, from 1/8 to 8 times
-    the training `rates`; or `thresholds` are given, (C, G). The weights of one sample are kept for 64 classes at a time
-    where they fit 256 MB, else drawn again for every row: both give the same integers.
+    Scores are z = Φ⁻¹(p); `rows_and_posterior`, a function of a module, gives the rows of a part as the posterior
+    weighs them, and the posterior. The grid is `uniform` in p, or `quantile`: geometric in the number labelled, from
+    1/8 to 8 times the training `rates`; or `thresholds` are given, (C, G). The weights of one sample are kept for 64
+    classes at a time where they fit 256 MB, else drawn again for every row: both give the same integers.
     """
     if samples < 1:
         raise ValueError(f"samples must be at least 1, got {samples!r}")
-    limits = _limits(thresholds, grid, parts, rates)
-    counts = parts.sum(count_part, drawn_from=drawn_from, samples=samples, seed=seed, limits=limits)
+    limits = _threshold_grid(thresholds, grid, parts, rates)
+    counts = parts.sum(count_part, rows_and_posterior=rows_and_posterior, samples=samples, seed=seed, limits=limits)
     both, labelled = counts["both"], counts["labelled"]
     # rows above threshold g are those above more than g thresholds: sums from the end of the histogram
     above = both[:, :, ::-1].cumsum(axis=2)[:, :, ::-1]
@@ -94,13 +94,13 @@ def quantile_thresholds(
     rates = checked_rates(rates)
     if count < 2:
         raise ValueError(f"the quantile grid needs at least 2 thresholds, got {count!r}")
-    shares = rates[:, None] * np.geomspace(_SPREAD, 1 / _SPREAD, count)
+    shares = rates[:, None] * np.geomspace(_GRID_FACTOR, 1 / _GRID_FACTOR, count)
     counts = np.where(rates[:, None] > 0, np.clip(np.rint(shares * n_rows), 1, n_rows), 0).astype(np.int64)
     best = best_rows(scores, counts[:, 0], n_rows)
     starts = np.cumsum(best.sizes) - best.sizes
     limits = np.full(counts.shape, np.inf)
-    given = counts > 0
-    limits[given] = np.nextafter(best.scores[(starts[:, None] + counts - 1)[given]], -np.inf)
+    trained = counts > 0
+    limits[trained] = np.nextafter(best.scores[(starts[:, None] + counts - 1)[trained]], -np.inf)
     return limits
 
 
@@ -112,9 +112,9 @@ def sampled_biases(posterior: Posterior, samples: int, seed: int) -> np.ndarray:
     return np.ascontiguousarray(drawn[:, posterior.bias_of])
 
 
-def count_part(part: ScorePart, *, drawn_from: Callable, samples: int, seed: int, limits: np.ndarray) -> Arrays:
+def count_part(part: ScorePart, *, rows_and_posterior: Callable, samples: int, seed: int, limits: np.ndarray) -> Arrays:
     """Histograms of how many thresholds rows are above: of all rows, and of those that each sample gives the class."""
-    X, posterior = drawn_from(part)
+    X, posterior = rows_and_posterior(part)
     _require_rows(X, posterior, part.first)
     n, classes = part.truth.shape
     below = np.empty((n, classes), np.min_scalar_type(limits.shape[1]))
@@ -156,7 +156,9 @@ def _require_rows(X: sp.csr_matrix, posterior: Posterior, first: int) -> None:
         raise ValueError(f"row {first + row} of X holds a value that is not finite")
 
 
-def _limits(thresholds: int | np.ndarray, grid: str, parts: PartitionedScores, rates: np.ndarray | None) -> np.ndarray:
+def _threshold_grid(
+    thresholds: int | np.ndarray, grid: str, parts: PartitionedScores, rates: np.ndarray | None
+) -> np.ndarray:
     """Thresholds on the scores, (C, G), ascending."""
     n_rows, classes = parts.shape
     if isinstance(thresholds, np.ndarray):

@@ -33,7 +33,7 @@ class Posterior:
             _children(self.parents)
 
     def arrays(self) -> Arrays:
-        """What kernels read: the weights, and the classes with a parent, each after its parent."""
+        """The arrays that kernels read: the weights, and the classes with a parent, each after its parent."""
         none = np.full(self.mean.shape[1], -1)
         parents = none if self.parents is None else self.parents.astype(np.int64)
         weights = {"mean": np.ascontiguousarray(self.mean), "variance": np.ascontiguousarray(self.variance)}

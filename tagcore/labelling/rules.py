@@ -22,7 +22,7 @@ Needs = Literal["nothing", "thresholds", "posterior", "training rates"]
 
 @dataclass(frozen=True, eq=False)
 class RuleInputs:
-    """What a rule may ask for before it labels: the scores of all rows, and what is known of tagger and training."""
+    """What a labelling rule may need before it labels: the scores of all rows, and facts about tagger and training."""
 
     scores: PartitionedScores
     model: Any = None
@@ -32,8 +32,8 @@ class RuleInputs:
     @cached_property
     def expected_f(self) -> ExpectedF | None:
         """Counts of samples of the model's posterior; None where it has none."""
-        sample = getattr(self.model, "expected_f", None)
-        return None if sample is None else sample(self.scores)
+        count_samples = getattr(self.model, "expected_f", None)
+        return None if count_samples is None else count_samples(self.scores)
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def rule_names() -> tuple[str, ...]:
 
 
 def rule_named(name: str) -> LabellingRule:
-    """The rule of that name; ValueError where there is none."""
+    """Gives the rule of that name; ValueError where there is none."""
     for rule in RULES:
         if rule.name == name:
             return rule

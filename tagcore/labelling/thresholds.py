@@ -8,7 +8,8 @@ import scipy.sparse as sp
 from safetensors.numpy import load_file, save_file
 from sklearn.base import clone
 
-from tagcore.base import TagModel, label_matrix
+from tagcore.base import TagModel
+from tagcore.label_matrix import label_matrix
 from tagcore.labelling.kernels.thresholds import best_thresholds, count_negatives, gather_positives
 from tagcore.progress import Progress, no_progress
 from tagcore.scoring.blocks import ScoreBlocks, checked_blocks
@@ -16,7 +17,7 @@ from tagcore.shards import Executor
 
 
 def f1_thresholds(score_blocks: ScoreBlocks, Y: sp.csr_matrix, *, fbr: float = 0.0) -> np.ndarray:
-    """The threshold of each tag that gives the best F1 on these rows, for `threshold_labels` on others (SCut).
+    """Finds the threshold of each tag that gives the best F1 on these rows, for `threshold_labels` on others (SCut).
 
     The scores are walked twice; memory is that of Y. Of equal F1 the highest threshold is taken. A tag with no row
     has +inf. A tag whose best F1 is below `fbr` has too few or too hard rows to trust: its threshold is the highest
@@ -51,7 +52,7 @@ def cross_validated_thresholds(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> np.ndarray:
-    """`f1_thresholds` on scores that every row gets from a twin of the model fitted without it.
+    """Finds `f1_thresholds` on scores that every row gets from a twin of the model fitted without it.
 
     The model itself is left as it is. The twins, one per fold, are held together: the scores of all rows are pooled,
     because a rare tag has too few rows in one fold to place a threshold by.
@@ -63,8 +64,8 @@ def cross_validated_thresholds(
     held_out = np.array_split(np.random.default_rng(seed).permutation(X.shape[0]), folds)
     twins = []
     for done, rows in enumerate(held_out, start=1):
-        learnt = np.setdiff1d(np.arange(X.shape[0]), rows)
-        twins.append(clone(model).fit(X[learnt], Y[learnt], executor=executor))
+        training_rows = np.setdiff1d(np.arange(X.shape[0]), rows)
+        twins.append(clone(model).fit(X[training_rows], Y[training_rows], executor=executor))
         progress(done, folds, {})
 
     def score_blocks() -> Iterator[tuple[slice, np.ndarray]]:
@@ -78,7 +79,7 @@ def cross_validated_thresholds(
 
 
 def require_thresholds(thresholds: np.ndarray, n_labels: int) -> None:
-    """One number per tag; +inf gives a tag to no document, -inf to every one."""
+    """Raises ValueError unless there is one number per tag; +inf gives a tag to no document, -inf to every one."""
     if thresholds.shape != (n_labels,) or thresholds.dtype.kind != "f" or np.isnan(thresholds).any():
         raise ValueError(f"thresholds must be {n_labels} numbers, one per tag, none of them NaN")
 
@@ -88,7 +89,7 @@ def save_thresholds(thresholds: np.ndarray, path: Path) -> None:
 
 
 def load_thresholds(path: Path) -> np.ndarray:
-    """What `save_thresholds` wrote; ValueError for anything else."""
+    """Reads what `save_thresholds` wrote; ValueError for anything else."""
     try:
         return load_file(path)["thresholds"]
     except Exception as error:  # safetensors raises its own class for a damaged file

@@ -25,7 +25,7 @@ class SuggestionProbabilities(NamedTuple):
 def reliability_curve(
     probabilities: np.ndarray, hits: np.ndarray, *, bins: int = BINS, strategy: Strategy = "width"
 ) -> pa.Table:
-    """Bins that are not empty: their edges, how many suggestions each holds, what these promised and what came true.
+    """Bins suggestions by probability: edges, count, mean probability and rate of hits of every bin that is not empty.
 
     Bins split [0, 1] evenly ("width") or hold about equally many suggestions ("mass"); equal probabilities stay
     together. Both arrays may have any one shape.
@@ -57,7 +57,7 @@ def reliability_curve(
 def expected_calibration_error(
     probabilities: np.ndarray, hits: np.ndarray, *, bins: int = BINS, strategy: Strategy = "width"
 ) -> float:
-    """Mean over suggestions of |promised - came true| in their bin."""
+    """Computes the mean over suggestions of |mean probability - rate of hits| in their bin."""
     curve = reliability_curve(probabilities, hits, bins=bins, strategy=strategy)
     gap = np.abs(curve["probability"].to_numpy() - curve["hit_rate"].to_numpy())
     return float(np.average(gap, weights=curve["count"].to_numpy()))

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from tagcore.base import label_matrix
+from tagcore.label_matrix import label_matrix
 from tagcore.labelling.labels import top_k_labels
 
 
@@ -22,7 +22,7 @@ class Quality(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LabelCounts:
-    """Per label: right predictions, wrong ones, and labels that were missed. `+` joins disjoint rows."""
+    """Counts per label: right predictions, wrong ones, and labels that were missed. `+` joins disjoint rows."""
 
     tp: np.ndarray
     fp: np.ndarray
@@ -30,9 +30,9 @@ class LabelCounts:
 
     @classmethod
     def of_matrices(cls, truth: sp.csr_matrix, predicted: sp.csr_matrix, right: sp.csr_matrix) -> "LabelCounts":
-        """Counts what `compare_labels` gives."""
-        true, guessed, both = (np.bincount(M.indices, minlength=M.shape[1]) for M in (truth, predicted, right))
-        return cls(tp=both, fp=guessed - both, fn=true - both)
+        """Counts by label what `compare_labels` gives."""
+        true, given, tp = (np.bincount(M.indices, minlength=M.shape[1]) for M in (truth, predicted, right))
+        return cls(tp=tp, fp=given - tp, fn=true - tp)
 
     def per_label(self) -> Quality:
         """Precision, recall and F1 of every label."""
@@ -47,8 +47,8 @@ class LabelCounts:
         """Means over all labels, also those that are neither true nor predicted anywhere."""
         return Quality(*(float(v.mean()) for v in self.per_label()))
 
-    def of(self, labels: np.ndarray) -> "LabelCounts":
-        """Counts of some labels only, given as a mask or as ids."""
+    def select(self, labels: np.ndarray) -> "LabelCounts":
+        """Gives the counts of some labels only, named by a mask or by ids."""
         return LabelCounts(self.tp[labels], self.fp[labels], self.fn[labels])
 
     def __add__(self, other: "LabelCounts") -> "LabelCounts":
@@ -72,18 +72,18 @@ def compare_labels(Y: Any, predicted: Any) -> tuple[sp.csr_matrix, sp.csr_matrix
     """(truth, prediction, what is in both), as matrices of 0 and 1."""
     if np.shape(Y) != np.shape(predicted):
         raise ValueError(f"the truth has shape {np.shape(Y)}, the prediction {np.shape(predicted)}")
-    truth, guess = (label_matrix(M, np.shape(Y)[0]).astype(bool) for M in (Y, predicted))
-    return truth, guess, truth.multiply(guess).tocsr()
+    truth, prediction = (label_matrix(M, np.shape(Y)[0]).astype(bool) for M in (Y, predicted))
+    return truth, prediction, truth.multiply(prediction).tocsr()
 
 
 def per_tag_table(
     counts: LabelCounts, train_counts: np.ndarray | None = None, names: Sequence[str] | None = None
 ) -> pa.Table:
-    """One row per tag, in the order of ids; without `train_counts` that column is null, without `names` ids serve."""
+    """Makes a table of one row per tag, by id; without `train_counts` its column is null, without `names` ids serve."""
     n_labels = len(counts.tp)
-    for what, given in (("train_counts", train_counts), ("names", names)):
-        if given is not None and len(given) != n_labels:
-            raise ValueError(f"{what} has {len(given)} entries, expected one for each of {n_labels} tags")
+    for argument, entries in (("train_counts", train_counts), ("names", names)):
+        if entries is not None and len(entries) != n_labels:
+            raise ValueError(f"{argument} has {len(entries)} entries, expected one for each of {n_labels} tags")
     trained = pa.nulls(n_labels, pa.int64()) if train_counts is None else pa.array(np.asarray(train_counts, np.int64))
     quality = counts.per_label()
     return pa.table(

@@ -7,10 +7,11 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from tagcore.base import best_k, label_matrix
+from tagcore.base import best_k
 from tagcore.features.rows import InMemory
+from tagcore.label_matrix import label_matrix
 from tagcore.labelling.labels import top_k_labels
-from tagcore.metrics.auc import AUC, areas
+from tagcore.metrics.auc import AUC, auc_from_ranks
 from tagcore.metrics.breakdown import breakdown_table
 from tagcore.metrics.calibration import STRATEGIES, SuggestionProbabilities, reliability_curve
 from tagcore.metrics.catalogue import compute, quality_against_k
@@ -29,7 +30,7 @@ from tagcore.scoring.blocks import ScorePart
 from tagcore.scoring.sharded import ShardedScores
 from tagcore.shards import Executor
 
-CURVE = 10  # quality against k and the histogram go this far
+CURVE_DEPTH = 10  # quality against k and the histogram go this far
 PASSES = 4  # as progress counts them: the ranking, AUC, labels by rule, intervals
 
 
@@ -72,32 +73,33 @@ def evaluate(
     progress = progress or no_progress
     scores = ShardedScores(model, rows, executor)
 
-    depth = max(*ks, CURVE, SUGGESTED)
+    depth = max(*ks, CURVE_DEPTH, SUGGESTED)
     parts = scores.collect(suggest_and_rank, k=depth)
     truth = sp.vstack([part["truth"] for part in parts], format="csr")
     top, top_scores = (np.concatenate([part[name] for part in parts]) for name in ("tags", "scores"))
-    ranks = {name: np.concatenate([part[name] for part in parts], axis=-1) for name in ("measures", "of_positives")}
+    ranks = {name: np.concatenate([part[name] for part in parts], axis=-1) for name in ("measures", "positive_scores")}
     labels = tally_labels(truth, top_k_labels(top[:, :SUGGESTED], truth.shape[1]))
     per_tag = per_tag_table(labels.tags, train_counts, tag_names)
     marked = mark_hits(truth, top)
     hits = marked.padded(depth)
     values = compute("suggestions", hits, ks)
-    progress(1, PASSES, _known(values))
+    progress(1, PASSES, _means(values))
 
-    auc = areas(scores, truth, **ranks)
-    values |= (of_rankings := compute("rankings", auc))
-    progress(2, PASSES, _known(of_rankings))
+    auc = auc_from_ranks(scores, truth, **ranks)
+    ranking_values = compute("rankings", auc)
+    values |= ranking_values
+    progress(2, PASSES, _means(ranking_values))
 
     values |= compute("labels", labels)
     if train_counts is not None and train_documents is not None:
         propensity = propensities(train_counts, train_documents)
         values |= compute("propensities", propensity_hits(truth, top, propensity).padded(depth), ks)
-    by_rule = evaluate_rules(scores, model, truth, ranks["of_positives"], labelling, rates)
-    of_rules = [compute("rule", tally, rule=rule) for rule, tally in by_rule.tallies.items()]
-    values |= {name: value for of_rule in of_rules for name, value in of_rule.items()}
-    promised = SuggestionProbabilities(model.proba(top_scores[:, :SUGGESTED]), marked.right[:, :SUGGESTED])
-    values |= compute("probabilities", promised)
-    progress(3, PASSES, _known(values))
+    by_rule = evaluate_rules(scores, model, truth, ranks["positive_scores"], labelling, rates)
+    for rule, tally in by_rule.tallies.items():
+        values |= compute("rule", tally, rule=rule)
+    probabilities = SuggestionProbabilities(model.proba(top_scores[:, :SUGGESTED]), marked.right[:, :SUGGESTED])
+    values |= compute("probabilities", probabilities)
+    progress(3, PASSES, _means(values))
 
     summary = _estimates(values, seed)
     progress(PASSES, PASSES, {name: estimate.value for name, estimate in summary.items()})
@@ -109,7 +111,7 @@ def evaluate(
         per_tag=per_tag,
         breakdown=breakdown_table(labels.tags, train_counts),
         histogram=_histogram(hits),
-        reliability=_reliability(promised),
+        reliability=_reliability(probabilities),
         curve=_quality_against_k(hits, SuggestedOrder(truth, top)),
         labelling=by_rule.table,
         expected_f=by_rule.expected_f,
@@ -136,26 +138,26 @@ def _estimates(values: Mapping[str, Values], seed: int) -> dict[str, Estimate]:
     return {n: Estimate(value) if isinstance(value, float) else estimates[n] for n, value in values.items()}
 
 
-def _known(values: Mapping[str, Values]) -> dict[str, float]:
-    """Values without intervals, as progress tells them."""
-    known = {}
+def _means(values: Mapping[str, Values]) -> dict[str, float]:
+    """Means without intervals, as progress tells them."""
+    means = {}
     for name, value in values.items():
         if isinstance(value, np.ndarray):
             defined = value[~np.isnan(value)]
-            known[name] = float(defined.mean()) if defined.size else float("nan")
+            means[name] = float(defined.mean()) if defined.size else float("nan")
         else:
-            known[name] = value.value if isinstance(value, Ratio) else value
-    return known
+            means[name] = value.value if isinstance(value, Ratio) else value
+    return means
 
 
 def _quality_against_k(hits: Hits, order: SuggestedOrder) -> pa.Table:
-    ks = range(1, CURVE + 1)
+    ks = range(1, CURVE_DEPTH + 1)
     columns = quality_against_k("suggestions", hits, ks) | quality_against_k("order", order, ks)
     return pa.table({"k": list(ks), **columns})
 
 
 def _histogram(hits: Hits) -> pa.Table:
-    counts = {k: hits.histogram(k) for k in range(1, CURVE + 1)}
+    counts = {k: hits.histogram(k) for k in range(1, CURVE_DEPTH + 1)}
     return pa.table(
         {
             "k": np.repeat(list(counts), [len(h) for h in counts.values()]),
@@ -165,10 +167,10 @@ def _histogram(hits: Hits) -> pa.Table:
     )
 
 
-def _reliability(promised: SuggestionProbabilities) -> pa.Table:
+def _reliability(probabilities: SuggestionProbabilities) -> pa.Table:
     curves = []
     for strategy in STRATEGIES:
-        curve = reliability_curve(*promised, strategy=strategy)
+        curve = reliability_curve(*probabilities, strategy=strategy)
         curves.append(curve.add_column(0, "strategy", [[strategy] * curve.num_rows]))
     return pa.concat_tables(curves)
 

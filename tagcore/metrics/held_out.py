@@ -1,4 +1,4 @@
-"""Any stored tagger on the held-out documents of any features: what a champion is compared by.
+"""Measures any stored tagger on the held-out documents of any features: what a champion is compared by.
 
 The tagger brings its own vocabulary and tags; documents are read again from the corpus and tags matched by name.
 """
@@ -17,43 +17,45 @@ from tagcore.tagger import Tagger
 
 
 def parse_measure(full_name: str) -> tuple[Measure, int]:
-    """The measure and the k of a name such as P@5; ValueError for one that models cannot be compared by."""
+    """Parses a name such as P@5 into the measure and its k; ValueError for one that models cannot be compared by."""
     name, _, k = full_name.partition("@")
     measures = {measure.name: measure for measure in deciding_on("champion")}
     if name not in measures or not k.isdecimal() or int(k) < 1:
-        known = ", ".join(f"{measure}@k" for measure in measures)
-        raise ValueError(f"models are compared by one of {known}, not by {full_name!r}")
+        choices = ", ".join(f"{measure}@k" for measure in measures)
+        raise ValueError(f"models are compared by one of {choices}, not by {full_name!r}")
     return measures[name], int(k)
 
 
 def held_out_values(tagger: Tagger, corpus: Dataset, features: Dataset, full_name: str) -> np.ndarray:
-    """One value of the measure per held-out document, in the order of the features' test rows."""
+    """Computes the measure of every held-out document, in the order of the features' test rows."""
     measure, k = parse_measure(full_name)
     tags = Names(features.names("tags"))
     ids = np.array([tags.id(tag) for tag in tagger.tag_names])  # tags that are new here stand after all others
-    columns = _columns(tagger, corpus)
+    term_columns = _term_columns(tagger, corpus)
     values = []
-    for piece in CorpusReader(corpus, Split(**features.manifest["parameters"]["split"])):
-        rows = np.flatnonzero(piece.held_out & piece.used)
+    for group in CorpusReader(corpus, Split(**features.manifest["parameters"]["split"])):
+        rows = np.flatnonzero(group.held_out & group.used)
         if not rows.size:
             continue
-        if piece.bags is not None:
-            words = tagger.vectoriser.transform_counts(piece.bags[rows] @ columns)
+        if group.bags is not None:
+            words = tagger.vectoriser.transform_counts(group.bags[rows] @ term_columns)
         else:
-            words = tagger.vectoriser.transform(piece.texts.take(rows))
+            words = tagger.vectoriser.transform(group.texts.take(rows))
         top, _ = tagger.top_k(words, k)
-        truth = piece.tags[rows]
+        truth = group.tags[rows]
         truth.resize(rows.size, len(tags))
         values.append(measure.compute(mark_hits(truth, ids[top]).padded(k), k))
     return np.concatenate(values)
 
 
-def _columns(tagger: Tagger, corpus: Dataset) -> sp.csr_matrix | None:
+def _term_columns(tagger: Tagger, corpus: Dataset) -> sp.csr_matrix | None:
     """Corpus words × the columns that the tagger's vectoriser takes, matched by the names of its terms."""
     if not corpus.has("bags"):
         return None
-    theirs, vectoriser = Names(corpus.names("words")), tagger.vectoriser
-    pairs = [(theirs.find(term), column) for term, column in zip(vectoriser.terms_, vectoriser.columns_, strict=True)]
+    corpus_words, vectoriser = Names(corpus.names("words")), tagger.vectoriser
+    pairs = [
+        (corpus_words.find(term), column) for term, column in zip(vectoriser.terms_, vectoriser.columns_, strict=True)
+    ]
     rows, columns = np.array([p for p in pairs if p[0] is not None], int).reshape(-1, 2).T
     ones = np.ones(rows.size, np.float32)
-    return sp.csr_matrix((ones, (rows, columns)), shape=(len(theirs), vectoriser.n_features_in_))
+    return sp.csr_matrix((ones, (rows, columns)), shape=(len(corpus_words), vectoriser.n_features_in_))

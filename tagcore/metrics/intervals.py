@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from tagcore.metrics.kernels import hits as kernels
+from tagcore.metrics.kernels.bootstrap import resampled_sums
 from tagcore.shards import freeze
 
 
@@ -49,9 +49,9 @@ class PairedTest:
 
 
 def bootstrap_interval(values: np.ndarray, level: float = 0.95, n_resamples: int = 2000, seed: int = 0) -> Estimate:
-    """The mean of one value per document with its percentile interval over resampled documents; NaN is left out.
+    """Estimates the mean of one value per document with its percentile interval over resampled documents.
 
-    Fewer than two values have no interval: one cannot show how far the next would lie.
+    NaN is left out. Fewer than two values have no interval: one cannot show how far the next would lie.
     """
     return bootstrap_intervals({"values": values}, level, n_resamples, seed)["values"]
 
@@ -59,7 +59,7 @@ def bootstrap_interval(values: np.ndarray, level: float = 0.95, n_resamples: int
 def bootstrap_intervals(
     columns: Mapping[str, np.ndarray], level: float = 0.95, n_resamples: int = 2000, seed: int = 0
 ) -> dict[str, Estimate]:
-    """`bootstrap_interval` of several measures of the same documents, with one set of draws for all."""
+    """Computes `bootstrap_interval` of several measures of the same documents, with one set of draws for all."""
     checked = {name: _checked(values, name) for name, values in columns.items()}
     resampled = _resampled_means(list(checked.values()), n_resamples, seed)
     estimates = {}
@@ -75,14 +75,14 @@ def bootstrap_intervals(
 def bootstrap_ratio(
     part: np.ndarray, whole: np.ndarray, level: float = 0.95, n_resamples: int = 2000, seed: int = 0
 ) -> Estimate:
-    """The ratio of two sums over documents (as micro-averages are) with its interval; 0 where `whole` adds up to 0."""
+    """Estimates the ratio of two sums over documents (as micro-averages are), 0 where `whole` adds up to 0."""
     return bootstrap_ratios({"ratio": Ratio(part, whole)}, level, n_resamples, seed)["ratio"]
 
 
 def bootstrap_ratios(
     ratios: Mapping[str, Ratio], level: float = 0.95, n_resamples: int = 2000, seed: int = 0
 ) -> dict[str, Estimate]:
-    """`bootstrap_ratio` of several ratios over the same documents, with one set of draws for all."""
+    """Computes `bootstrap_ratio` of several ratios over the same documents, with one set of draws for all."""
     columns = [_checked(c, f"{name} {what}") for name, r in ratios.items() for what, c in r._asdict().items()]
     resampled = _resampled_means(columns, n_resamples, seed)
     estimates = {}
@@ -97,8 +97,10 @@ def bootstrap_ratios(
 
 
 def t_interval(values: np.ndarray, level: float = 0.95) -> Estimate:
-    """The mean of a few repetitions with Student's interval; without one where they do not differ, or are fewer than
-    two: then they do not show how far the next would lie."""
+    """Estimates the mean of a few repetitions with Student's interval.
+
+    There is none where they do not differ, or are fewer than two: they do not show how far the next would lie.
+    """
     values = _checked(values, "values")
     mean, n = float(values.mean()), values.size
     if n < 2 or np.isnan(mean) or np.ptp(values) == 0:
@@ -162,7 +164,7 @@ def _resampled_means(columns: list[np.ndarray], n_resamples: int, seed: int) -> 
     partial = missing.any(axis=0)  # only these need a count of the values that a resample met
     values = np.hstack([np.where(missing, 0.0, table), ~missing[:, partial]])
     drawn = np.empty((n_resamples, values.shape[1]))
-    kernels.resampled_sums(freeze(values), np.uint64(seed % 2**64), drawn)
+    resampled_sums(freeze(values), np.uint64(seed % 2**64), drawn)
     sums = drawn[:, : len(columns)]
     counts = np.full(sums.shape, float(len(table)))
     counts[:, partial] = drawn[:, len(columns) :]

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tagcore.base import label_matrix
-from tagcore.metrics.kernels import suggestions as kernels
+from tagcore.label_matrix import label_matrix
+from tagcore.metrics.kernels import kendall as kernels
 from tagcore.metrics.ranking import mark_hits
 from tagcore.shards import freeze
 

@@ -10,26 +10,29 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tagcore.base import label_matrix
+from tagcore.label_matrix import label_matrix
 from tagcore.metrics.intervals import Ratio
-from tagcore.metrics.kernels import suggestions as kernels
+from tagcore.metrics.kernels import hits as kernels
 from tagcore.metrics.ranking import mark_hits
 from tagcore.shards import freeze
 
 
-class Curve(NamedTuple):
+class PropensityCurve(NamedTuple):
     """How fast propensity rises with frequency: A and B of the paper's equation 2."""
 
     a: float
     b: float
 
 
-DEFAULT = Curve(0.55, 1.5)
-PUBLISHED = {"wikipedia": Curve(0.5, 0.4), "amazon": Curve(0.6, 2.6)}  # sets of these names; all others the default
+DEFAULT_CURVE = PropensityCurve(0.55, 1.5)
+PUBLISHED_CURVES = {
+    "wikipedia": PropensityCurve(0.5, 0.4),
+    "amazon": PropensityCurve(0.6, 2.6),
+}  # sets of these names; all others the default
 
 
-def propensities(train_counts: np.ndarray, n_documents: int, curve: Curve = DEFAULT) -> np.ndarray:
-    """The chance that a tag which fits was given, from how often it was among n training documents.
+def propensities(train_counts: np.ndarray, n_documents: int, curve: PropensityCurve = DEFAULT_CURVE) -> np.ndarray:
+    """Estimates the chance that a tag which fits was given, from how often it was among n training documents.
 
     With fewer than three documents the paper's C is negative; 0 is taken, and every propensity is 1.
     """
@@ -67,7 +70,7 @@ class PropensityHits:
         return Ratio(self.gain[:, :k] @ discount / ideal, self.best[:, :k] @ discount / ideal)
 
     def padded(self, columns: int) -> "PropensityHits":
-        """Adds wrong suggestions up to so many columns."""
+        """Gives the hits as if the ranking went on with suggestions that are wrong."""
         extra = ((0, 0), (0, max(0, columns - self.gain.shape[1])))
         return PropensityHits(np.pad(self.gain, extra), np.pad(self.best, extra), self.n_true)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tagcore.base import label_matrix
+from tagcore.label_matrix import label_matrix
 from tagcore.metrics.kernels import hits as kernels
 from tagcore.shards import freeze
 
@@ -60,7 +60,7 @@ class Hits:
         return float(self._count(k).sum() / max(self.n_true.sum(), 1))
 
     def padded(self, columns: int) -> "Hits":
-        """Adds wrong suggestions up to so many columns: what k means beyond the number of tags."""
+        """Gives the hits as if the ranking went on with wrong suggestions: what k means beyond the number of tags."""
         extra = max(0, columns - self.right.shape[1])
         return Hits(np.pad(self.right, ((0, 0), (0, extra))), self.n_true)
 

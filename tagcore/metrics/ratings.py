@@ -7,7 +7,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class RatingErrors:
-    """Errors of n ratings; `a + b` are those of both, NaN of none."""
+    """Sums of the errors of n predicted ratings; `+` joins disjoint ratings. Means over no rating are NaN."""
 
     n: int = 0
     absolute: float = 0.0

@@ -17,7 +17,7 @@ from tagcore.shards import Arrays, freeze
 
 @dataclass(frozen=True, eq=False)
 class LabelRanking:
-    """Measures of the ranking of all labels, one value per row."""
+    """Measures of how each row ranks its labels, one value per row."""
 
     auc: np.ndarray  # pairs of a true and another label in the right order, ties half
     lrap: np.ndarray  # label ranking average precision: the mean precision down to each true label
@@ -31,20 +31,18 @@ class RowRanks:
 
     def __init__(self, truth: sp.csr_matrix) -> None:
         self.indptr, self.indices = freeze(truth.indptr), freeze(truth.indices)
-        self.of_positives = np.empty(truth.nnz)
+        self.positive_scores = np.empty(truth.nnz)
         self.measures = np.empty((5, truth.shape[0]))
 
     def add(self, first_row: int, scores: np.ndarray) -> None:
-        """Measures the rows of a block of scores."""
-        kernels.rank_dense(self.indptr, self.indices, first_row, scores, self.of_positives, self.measures)
+        kernels.rank_dense(self.indptr, self.indices, first_row, scores, self.positive_scores, self.measures)
 
     def arrays(self) -> Arrays:
-        """What a step returns: the measures, and the scores of the true cells."""
-        return {"measures": self.measures, "of_positives": self.of_positives}
+        return {"measures": self.measures, "positive_scores": self.positive_scores}
 
 
 def rank_rows(part: ScorePart) -> Arrays:
-    """Measures the rows of a part: (5, n) values, and the scores of its true cells."""
+    """Computes the measures of a part's rows, (5, n), and gathers the scores of its true cells."""
     ranks = RowRanks(part.truth)
     for first, block in part.blocks():
         ranks.add(first, block)

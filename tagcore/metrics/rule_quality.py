@@ -14,7 +14,7 @@ from scipy.special import ndtr
 
 from tagcore.labelling.expected_f import ExpectedF
 from tagcore.labelling.rules import RuleInputs, rule_named
-from tagcore.metrics.classification import LabelCounts
+from tagcore.metrics.classification import LabelCounts, Quality
 from tagcore.metrics.tally import Tally
 from tagcore.scoring.blocks import ScorePart
 from tagcore.scoring.sharded import ShardedScores
@@ -22,7 +22,7 @@ from tagcore.shards import Arrays
 
 LABELLING = pa.schema(
     [("rule", pa.string()), ("labels", pa.int64())]
-    + [(f"{average}_{of}", pa.float64()) for average in ("micro", "macro") for of in ("precision", "recall", "f1")]
+    + [(f"{average}_{name}", pa.float64()) for average in ("micro", "macro") for name in Quality._fields]
 )
 EXPECTED_F = pa.schema(
     [
@@ -37,7 +37,7 @@ EXPECTED_F = pa.schema(
 
 @dataclass(frozen=True, eq=False)
 class RuleQuality:
-    """What came of every rule that the model could follow, and two tables.
+    """Counts of right and wrong labels of every rule that the model could follow, and two tables.
 
     `table` has a line for every rule asked for, empty where the model cannot follow it. `expected_f` is the curve of
     a rule that samples the model's posterior, over its grid of thresholds: their mean probability `theta`, the F1
@@ -60,13 +60,13 @@ def evaluate_rules(
     scores: ShardedScores,
     model: Any,
     truth: sp.csr_matrix,
-    of_positives: np.ndarray,
+    positive_scores: np.ndarray,
     rules: Sequence[str],
     rates: np.ndarray | None = None,
 ) -> RuleQuality:
     """Labels all rows by each rule and counts what is right.
 
-    `of_positives` are the scores of the true cells, in their order; `rates` is every label's share of the training
+    `positive_scores` are the scores of the true cells, in their order; `rates` is every label's share of the training
     documents. Where they are known, macro measures are of the labels that training had: no model can give any other.
     """
     inputs = RuleInputs(scores, model, scores.scorer.thresholds, rates)
@@ -77,25 +77,25 @@ def evaluate_rules(
     tallies = {name: replace(tally, macro_over=trained) for name, tally in tallies.items()}
     return RuleQuality(
         tallies=tallies,
-        table=pa.Table.from_pylist([_line(name, tallies.get(name)) for name in rules], LABELLING),
-        expected_f=_expected_f_curve(inputs, rules, truth, of_positives),
+        table=pa.Table.from_pylist([_table_row(name, tallies.get(name)) for name in rules], LABELLING),
+        expected_f=_expected_f_curve(inputs, rules, truth, positive_scores),
     )
 
 
-def true_f1(truth: sp.csr_matrix, of_positives: np.ndarray, sampled: ExpectedF) -> np.ndarray:
-    """F1 of every label at every one of its own thresholds (L, G), 0 where a label is neither true nor given."""
+def true_f1(truth: sp.csr_matrix, positive_scores: np.ndarray, sampled: ExpectedF) -> np.ndarray:
+    """Computes F1 of every label at every one of its own thresholds (L, G), 0 where it is neither true nor given."""
     labels, n_labels = truth.indices, truth.shape[1]
-    above = [labels[of_positives > cut[labels]] for cut in sampled.thresholds.T]
-    tp = np.column_stack([np.bincount(given, minlength=n_labels) for given in above])
-    both = sampled.labelled + np.bincount(labels, minlength=n_labels)[:, None]
-    return np.divide(2 * tp, both, out=np.zeros(tp.shape), where=both > 0)
+    right = [np.bincount(labels[positive_scores > cut[labels]], minlength=n_labels) for cut in sampled.thresholds.T]
+    tp = np.column_stack(right)
+    total = sampled.labelled + np.bincount(labels, minlength=n_labels)[:, None]
+    return np.divide(2 * tp, total, out=np.zeros(tp.shape), where=total > 0)
 
 
 def tally_part(part: ScorePart, *, settled: dict[str, Arrays]) -> dict[str, Tally]:
     """Labels the rows of a part by every rule, in one walk, and counts what is right."""
     n_labels = part.truth.shape[1]
-    none = np.zeros(n_labels, np.int64)
-    tallies = {name: Tally(LabelCounts(none, none, none), none[:0], none[:0], none[:0]) for name in settled}
+    zeros = np.zeros(n_labels, np.int64)
+    tallies = {name: Tally(LabelCounts(zeros, zeros, zeros), zeros[:0], zeros[:0], zeros[:0]) for name in settled}
     for first, scores in part.blocks():
         truth = part.truth[first : first + len(scores)]
         n_true = np.diff(truth.indptr)
@@ -103,7 +103,7 @@ def tally_part(part: ScorePart, *, settled: dict[str, Arrays]) -> dict[str, Tall
         for name, limits in settled.items():
             chosen = rule_named(name).choose(part, first, scores, limits)
             hit = chosen[rows, labels]
-            tp, true = (np.bincount(of, minlength=n_labels) for of in (labels[hit], labels))
+            tp, true = (np.bincount(ids, minlength=n_labels) for ids in (labels[hit], labels))
             tags = LabelCounts(tp, np.count_nonzero(chosen, axis=0) - tp, true - tp)
             right = np.bincount(rows[hit], minlength=len(scores))
             tallies[name] += Tally(tags, right, np.count_nonzero(chosen, axis=1), n_true)
@@ -111,13 +111,13 @@ def tally_part(part: ScorePart, *, settled: dict[str, Arrays]) -> dict[str, Tall
 
 
 def _expected_f_curve(
-    inputs: RuleInputs, rules: Sequence[str], truth: sp.csr_matrix, of_positives: np.ndarray
+    inputs: RuleInputs, rules: Sequence[str], truth: sp.csr_matrix, positive_scores: np.ndarray
 ) -> pa.Table:
     """Expected against true F1, where a rule samples the posterior of a model that has one; else without rows."""
     if not any(rule_named(name).needs == "posterior" for name in rules) or inputs.expected_f is None:
         return EXPECTED_F.empty_table()
     sampled = inputs.expected_f
-    true = true_f1(truth, of_positives, sampled)
+    true = true_f1(truth, positive_scores, sampled)
     on_grid = sampled.thresholds == sampled.best()[:, None]
     grid = true.shape[1]
     return pa.table(
@@ -132,9 +132,9 @@ def _expected_f_curve(
     )
 
 
-def _line(rule: str, tally: Tally | None) -> dict[str, Any]:
+def _table_row(rule: str, tally: Tally | None) -> dict[str, Any]:
     if tally is None:
         return {"rule": rule}
     qualities = {"micro": tally.tags.micro(), "macro": tally.macro()}
-    values = {f"{average}_{of}": v for average, q in qualities.items() for of, v in q._asdict().items()}
+    values = {f"{average}_{name}": v for average, q in qualities.items() for name, v in q._asdict().items()}
     return {"rule": rule, "labels": int(tally.given.sum()), **values}

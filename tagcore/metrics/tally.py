@@ -11,7 +11,7 @@ from tagcore.metrics.intervals import Ratio
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """What was given, what is true and what is both: counts per label, and per document. `+` joins later documents."""
+    """How many labels were given, are true, and are both: per label, and per document. `+` joins later documents."""
 
     tags: LabelCounts
     right: np.ndarray
@@ -33,7 +33,7 @@ class Tally:
 
     def macro(self) -> Quality:
         """Means over labels of precision, recall and F1."""
-        return (self.tags if self.macro_over is None else self.tags.of(self.macro_over)).macro()
+        return (self.tags if self.macro_over is None else self.tags.select(self.macro_over)).macro()
 
     def hamming_loss(self) -> np.ndarray:
         """For every document the share of all L labels that it has and was not given, or was given and has not."""
@@ -47,6 +47,6 @@ class Tally:
 
 def tally_labels(Y: Any, predicted: Any) -> Tally:
     """Compares predicted labels with the truth, both n × L; a label is present iff > 0."""
-    truth, guess, right = compare_labels(Y, predicted)
-    tags = LabelCounts.of_matrices(truth, guess, right)
-    return Tally(tags, *(np.diff(matrix.indptr) for matrix in (right, guess, truth)))
+    truth, given, right = compare_labels(Y, predicted)
+    tags = LabelCounts.of_matrices(truth, given, right)
+    return Tally(tags, *(np.diff(matrix.indptr) for matrix in (right, given, truth)))

@@ -1,4 +1,4 @@
-"""Scores of rows as they are walked: in blocks, so that n × L is never formed, and in parts that may be anywhere."""
+"""Scores of rows, walked in blocks, so that n × L is never formed, and in parts that may be anywhere."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ ScoreBlocks = Callable[[], Iterable[tuple[slice, np.ndarray]]]  # each call walk
 
 @dataclass(frozen=True, eq=False)
 class ScorePart:
-    """Scores and true labels of some rows, and, where a model gave the scores, its input and its `Scorer`."""
+    """Some rows with their scores and true labels and, where a model gave the scores, its input X and the `Scorer`."""
 
     score_blocks: ScoreBlocks
     truth: sp.csr_matrix
@@ -31,27 +31,27 @@ class ScorePart:
 
 
 class PartitionedScores(Protocol):
-    """Scores of all rows, in parts that steps work on, wherever they are.
+    """The scores of all rows, in parts that may be anywhere.
 
-    A step is a function of a module, (part, **shared) -> named values: arrays, or what else has a `+`.
+    A step is a function of a module, (part, **shared) -> named values: arrays, or anything that has a `+`.
     """
 
     @property
     def shape(self) -> tuple[int, int]: ...
 
     def collect(self, step: Callable[..., Any], **shared: Any) -> list:
-        """What the step gives of every part, in the order of rows."""
+        """Gives the result of the step on every part, in the order of rows."""
 
     def sum(self, step: Callable[..., dict[str, Any]], **shared: Any) -> dict[str, Any]:
-        """Sums of what the step gives of every part, added in the order of rows: integers are exact."""
+        """Gives the sums of the results of the step, added in the order of rows: integers are exact."""
 
 
 class LocalScores:
-    """Scores of all rows as one part of this process: kept if they are few, else walked for every step."""
+    """The scores of all rows as one part, in this process: kept if they are few, else walked for every step."""
 
     def __init__(self, score_blocks: ScoreBlocks, truth: sp.csr_matrix, X: Any = None) -> None:
         n, n_labels = self.shape = truth.shape
-        self.part = ScorePart(_kept(score_blocks) if n * n_labels <= KEPT_CELLS else score_blocks, truth, X=X)
+        self.part = ScorePart(_kept_blocks(score_blocks) if n * n_labels <= KEPT_CELLS else score_blocks, truth, X=X)
 
     def collect(self, step: Callable[..., Any], **shared: Any) -> list:
         return [step(self.part, **shared)]
@@ -61,16 +61,16 @@ class LocalScores:
 
 
 def unknown_truth(n_rows: int, n_labels: int) -> sp.csr_matrix:
-    """An empty truth, for steps that need scores only."""
+    """Gives a truth without any label, for steps that look at scores only."""
     return sp.csr_matrix((n_rows, n_labels))
 
 
 def checked_blocks(
     score_blocks: ScoreBlocks, n_labels: int, n_rows: int | None = None, numbered_from: int = 0
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """(first row, scores) of every block, checked: one after the other, L columns, finite.
+    """(first row, scores) of every block: one after the other, L columns, finite.
 
-    Errors number the rows from `numbered_from`.
+    Errors count rows from `numbered_from`.
     """
     row = 0
     for rows, block in score_blocks():
@@ -94,8 +94,8 @@ def checked_blocks(
         raise ValueError(f"the blocks hold scores of {row} rows, expected {n_rows}")
 
 
-def _kept(score_blocks: ScoreBlocks) -> ScoreBlocks:
-    """The same blocks; from the first whole walk on, out of memory."""
+def _kept_blocks(score_blocks: ScoreBlocks) -> ScoreBlocks:
+    """Walks the same blocks, from memory once they have been walked to the end."""
     kept: list[tuple[slice, np.ndarray]] = []
     whole = False
 

@@ -24,7 +24,7 @@ class Calibrator:
 
     def fit(self, scores: np.ndarray, hits: np.ndarray) -> Self:
         """Learns from scores and whether each was right (0 or 1), two arrays of any one shape."""
-        scores, hits = _numbers(scores, "score"), _numbers(hits, "hit")
+        scores, hits = _finite(scores, "score"), _finite(hits, "hit")
         if scores.shape != hits.shape or scores.size == 0:
             raise ValueError(f"scores have shape {scores.shape}, hits {hits.shape}: expected one shape, not empty")
         if not np.isin(hits, (0.0, 1.0)).all():
@@ -33,23 +33,23 @@ class Calibrator:
         return self
 
     def __call__(self, scores: np.ndarray) -> np.ndarray:
-        """Probabilities in the shape of the scores."""
+        """Gives probabilities in the shape of the scores."""
         if not all(hasattr(self, a) for a in self._arrays):
             raise ValueError(f"the {self.name} calibrator has not been fitted")
-        return self._probability(_numbers(scores, "score"))
+        return self._probability(_finite(scores, "score"))
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         return {a.rstrip("_"): getattr(self, a) for a in self._arrays}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
-        """The calibrator whose `to_arrays` gave these."""
+        """Makes the calibrator whose `to_arrays` gave these arrays."""
         expected = {a.rstrip("_") for a in cls._arrays}
         if set(arrays) != expected:
             raise ValueError(f"the {cls.name} calibrator has arrays {sorted(expected)}, got {sorted(arrays)}")
         calibrator = cls()
         for key, value in arrays.items():
-            setattr(calibrator, f"{key}_", _numbers(value, key))
+            setattr(calibrator, f"{key}_", _finite(value, key))
         calibrator._check()
         return calibrator
 
@@ -73,9 +73,9 @@ class IsotonicCalibrator(Calibrator):
     _arrays = ("scores_", "probabilities_")
 
     def _fit(self, scores: np.ndarray, hits: np.ndarray) -> None:
-        x, of = np.unique(scores, return_inverse=True)
-        weight = np.bincount(of).astype(np.float64)
-        y = isotonic_regression(np.bincount(of, hits) / weight, sample_weight=weight, y_min=0.0, y_max=1.0)
+        x, which = np.unique(scores, return_inverse=True)
+        weight = np.bincount(which).astype(np.float64)
+        y = isotonic_regression(np.bincount(which, hits) / weight, sample_weight=weight, y_min=0.0, y_max=1.0)
         bend = np.ones(len(x), bool)
         bend[1:-1] = (y[1:-1] != y[:-2]) | (y[1:-1] != y[2:])  # the inside of a flat run says nothing
         self.scores_, self.probabilities_ = x[bend], y[bend]
@@ -151,7 +151,7 @@ def _logistic_fit(z: np.ndarray, target: np.ndarray) -> tuple[float, float]:
     return float(curve[0]), float(curve[1])
 
 
-def _numbers(values: np.ndarray, what: str) -> np.ndarray:
+def _finite(values: np.ndarray, what: str) -> np.ndarray:
     values = np.asarray(values, np.float64)
     if not np.isfinite(values).all():
         at = np.unravel_index(int((~np.isfinite(values)).argmax()), values.shape)

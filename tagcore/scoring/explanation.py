@@ -8,8 +8,10 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Explanation:
-    """The words of one document as they moved the score of one tag: bias + the sum of all pushes is the score, or its
-    numerator where the score is a ratio."""
+    """How the words of one document moved the score of one tag.
+
+    The bias and the sum of all pushes make the score, or its numerator where the score is a ratio.
+    """
 
     words: np.ndarray  # their ids
     push: np.ndarray  # signed
@@ -18,7 +20,7 @@ class Explanation:
 
 
 class WordPush(NamedTuple):
-    """One word's part; `word` is None for the bias."""
+    """The push of one word on the score of a tag; `word` is None for the bias."""
 
     word: str | None
     push: float
@@ -26,13 +28,13 @@ class WordPush(NamedTuple):
 
 
 def pushes(explanation: Explanation, terms: np.ndarray) -> list[WordPush]:
-    """Pushes of words by name, strongest first, ties in the order of words; the bias comes last."""
+    """Names the words of an explanation, strongest push first, ties in the order of words; the bias comes last."""
     order = np.argsort(-np.abs(explanation.push), kind="stable")
     spread = explanation.spread
-    by_strength = [
+    by_word = [
         WordPush(
             str(terms[explanation.words[i]]), float(explanation.push[i]), None if spread is None else float(spread[i])
         )
         for i in order
     ]
-    return [*by_strength, WordPush(None, float(explanation.bias), None)]
+    return [*by_word, WordPush(None, float(explanation.bias), None)]

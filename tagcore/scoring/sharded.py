@@ -6,26 +6,38 @@ The model is shared once. Shards are cut by a fixed rule of (n, L), so scores ar
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from tagcore.base import TagModel, from_parts, label_matrix
+from tagcore.base import TagModel, from_parts
 from tagcore.features.rows import Rows, load_part
+from tagcore.label_matrix import label_matrix
 from tagcore.scoring.blocks import KEPT_CELLS, ScorePart
 from tagcore.scoring.calibration import CALIBRATORS, Calibrator
 from tagcore.shards import Arrays, Executor, Shard, Shards, row_shards
-from tagcore.tagger import Tagger
 
-_CELLS = 4_000_000  # of a shard: one block of scores, and several where there are very many labels
+_SHARD_CELLS = 4_000_000  # one block of scores, and several where there are very many labels
 _FEWEST_ROWS, _MOST_ROWS = 256, 65_536
-_AT_LEAST = ((4, 64), (32, 1024))  # (shards, rows of each): few labels may be much work, too, and are divided as well
+_AT_LEAST = ((4, 64), (32, 1024))  # (shards, rows of each): few labels may be much work, too, and are sharded as well
 _HELD_ROWS = 2**17  # stay loaded where they are; more are read again for every pass
+
+
+@runtime_checkable
+class ModelHolder(Protocol):
+    """A model with the calibrator and thresholds that belong to it, as a `Tagger` holds them."""
+
+    @property
+    def model(self) -> TagModel: ...
+    @property
+    def calibrator(self) -> Calibrator | None: ...
+    @property
+    def thresholds(self) -> np.ndarray | None: ...
 
 
 @dataclass(frozen=True, eq=False)
 class Scorer:
-    """What scores rows and says what the scores mean: a model, and the calibrator and thresholds of a tagger."""
+    """A model that scores rows, and the calibrator and thresholds, if any, that say what its scores mean."""
 
     model: Any
     calibrator: Calibrator | None = None
@@ -33,8 +45,8 @@ class Scorer:
 
     @classmethod
     def of(cls, model: Any) -> "Scorer":
-        """The scorer of a model, a tagger, or anything with `score_blocks`, `top_k` and `proba`."""
-        if isinstance(model, Tagger):
+        """Makes the scorer of a model, a tagger, or anything with `score_blocks`, `top_k` and `proba`."""
+        if isinstance(model, ModelHolder):
             return cls(model.model, model.calibrator, model.thresholds)
         return cls(model, None, getattr(model, "thresholds", None))
 
@@ -52,7 +64,7 @@ class Scorer:
 
     @classmethod
     def from_parts(cls, parts: dict[str, Any]) -> "Scorer":
-        """The scorer whose `parts` these are."""
+        """Makes the scorer again whose `parts` these are."""
         import tagcore.baselines
         import tagcore.models  # noqa: F401  both register their classes
 
@@ -64,7 +76,7 @@ class Scorer:
 
 
 class ShardedScores:
-    """The scores of a model or tagger on rows in shards, as `tagcore.scoring.blocks.PartitionedScores`.
+    """The `PartitionedScores` of a model, or a tagger, on rows in shards.
 
     Where all scores are few they stay beside their shards once a step has needed them.
     """
@@ -72,65 +84,62 @@ class ShardedScores:
     def __init__(self, model: Any, rows: Rows, executor: Executor | None = None) -> None:
         self.scorer = Scorer.of(model)
         self.shape = rows.n_rows, rows.n_labels
-        cuts = row_shards(rows.n_rows, shard_count(*self.shape))
-        recipes = [rows.part(cut) for cut in cuts]
-        load = load_part if rows.n_rows <= _HELD_ROWS else _itself
-        self._shards = Shards(recipes, load, executor, [cut.start for cut in cuts])
+        slices = row_shards(rows.n_rows, shard_count(*self.shape))
+        load = load_part if rows.n_rows <= _HELD_ROWS else _unloaded
+        self._shards = Shards([rows.part(s) for s in slices], load, executor, [s.start for s in slices])
         self._shards.keep(scorer=self.scorer.parts())
-        self._to_keep = rows.n_rows * rows.n_labels <= KEPT_CELLS
+        self._few = rows.n_rows * rows.n_labels <= KEPT_CELLS
+        self._kept = False
 
     def top_k(self, k: int) -> tuple[np.ndarray, np.ndarray]:
         """(tags, scores) of all rows, two (n, min(k, L)) arrays, as the model's own `top_k`."""
-        parts = self._shards.collect(top_of_shard, k=k)
-        return np.concatenate([part["tags"] for part in parts]), np.concatenate([part["scores"] for part in parts])
+        tops = self._shards.collect(top_of_shard, k=k)
+        return np.concatenate([top["tags"] for top in tops]), np.concatenate([top["scores"] for top in tops])
 
     def collect(self, step: Callable[..., Any], **shared: Any) -> list:
-        """What the step gives of every part, in the order of rows."""
-        self._keep_scores_if_few()
-        return self._shards.collect(_OnPart(step), **shared)
+        self._keep_if_few()
+        return self._shards.collect(_StepOnShard(step), **shared)
 
     def sum(self, step: Callable[..., dict[str, Any]], **shared: Any) -> dict[str, Any]:
-        """Sums of what the step gives of every part."""
-        self._keep_scores_if_few()
-        return self._shards.sum(_OnPart(step), **shared)
+        self._keep_if_few()
+        return self._shards.sum(_StepOnShard(step), **shared)
 
-    def _keep_scores_if_few(self) -> None:
-        if self._to_keep:
-            self._shards.update(keep_scores)
-            self._to_keep = False
+    def _keep_if_few(self) -> None:
+        if self._few and not self._kept:
+            self._shards.update(_keep_scores)
+            self._kept = True
 
 
 def shard_count(n_rows: int, n_labels: int) -> int:
     """How many shards n × L scores are made in."""
-    rows = min(max(_CELLS // max(n_labels, 1), _FEWEST_ROWS), _MOST_ROWS)
+    rows = min(max(_SHARD_CELLS // max(n_labels, 1), _FEWEST_ROWS), _MOST_ROWS)
     return max(-(-n_rows // rows), *(min(shards, -(-n_rows // each)) for shards, each in _AT_LEAST))
 
 
 def top_of_shard(shard: Shard, state: Arrays, *, scorer: dict[str, Any], k: int) -> Arrays:
-    """The best k tags of every row of a shard, and their scores."""
+    """Ranks the k best tags of every row of a shard."""
     X, _ = load_part(shard.data)
     tags, scores = Scorer.from_parts(scorer).model.top_k(X, k)
     return {"tags": tags, "scores": scores}
 
 
 @dataclass(frozen=True)
-class _OnPart:
-    """A step on parts as a step on shards; `func` has the name that a dashboard shows."""
+class _StepOnShard:
+    """A step on a `ScorePart` as a step on a shard; `func` has the name that a dashboard shows."""
 
     func: Callable
 
     def __call__(self, shard: Shard, state: Arrays, *, scorer: dict[str, Any], **shared: Any) -> Any:
-        return self.func(_part(shard, state, scorer), **shared)
+        return self.func(_score_part(shard, state, scorer), **shared)
 
 
-def keep_scores(shard: Shard, state: Arrays, *, scorer: dict[str, Any]) -> tuple[dict[str, Any], Arrays]:
-    """Scores the rows of a shard, and leaves the scores beside it."""
-    part = _part(shard, state, scorer)
+def _keep_scores(shard: Shard, state: Arrays, *, scorer: dict[str, Any]) -> tuple[dict[str, Any], Arrays]:
+    part = _score_part(shard, state, scorer)
     ours = isinstance(part.scorer.model, TagModel)  # any other may use its block again
     return {"blocks": tuple(scores if ours else scores.copy() for _, scores in part.blocks())}, {}
 
 
-def _part(shard: Shard, state: dict[str, Any], parts: dict[str, Any]) -> ScorePart:
+def _score_part(shard: Shard, state: dict[str, Any], parts: dict[str, Any]) -> ScorePart:
     X, Y = load_part(shard.data)
     scorer = Scorer.from_parts(parts)
     score_blocks = partial(_numbered, state["blocks"]) if state else partial(scorer.model.score_blocks, X)
@@ -138,11 +147,12 @@ def _part(shard: Shard, state: dict[str, Any], parts: dict[str, Any]) -> ScorePa
 
 
 def _numbered(blocks: tuple[np.ndarray, ...]) -> Iterator[tuple[slice, np.ndarray]]:
+    """(rows, scores) of kept blocks, as `score_blocks` gives them."""
     row = 0
     for block in blocks:
         yield slice(row, row + len(block)), block
         row += len(block)
 
 
-def _itself(value: Any) -> Any:
-    return value
+def _unloaded(part: Any) -> Any:
+    return part

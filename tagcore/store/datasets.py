@@ -1,4 +1,4 @@
-"""Data sets on disk: a folder of parquet files with a manifest that says what they are and proves it.
+"""Data sets on disk: folders of parquet files, each with a manifest that says what it is and proves it.
 
 The manifest holds the kind, schema version, counts, the key (a hash of inputs and parameters, known before the
 work is done) and the hash of every file. A folder appears by one rename, so it is whole or not there.
@@ -26,9 +26,9 @@ class StoreError(ValueError):
 
 
 def content_key(kind: str, parameters: dict[str, Any], inputs: dict[str, str]) -> str:
-    """The name of a result before it is made: equal inputs and parameters give an equal key."""
-    known = {"kind": kind, "schema": VERSION, "parameters": parameters, "inputs": inputs}
-    plain = json.loads(json.dumps(known, default=str))  # as it will be read back: keys are text
+    """Names a result before it is made: equal inputs and parameters give an equal key."""
+    identity = {"kind": kind, "schema": VERSION, "parameters": parameters, "inputs": inputs}
+    plain = json.loads(json.dumps(identity, default=str))  # as it will be read back: keys are text
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
 
 
@@ -43,7 +43,7 @@ class Writer:
         self._open: dict[str, pq.ParquetWriter] = {}
 
     def append(self, name: str, table: pa.Table) -> None:
-        """One more row group of the table `name`."""
+        """Appends a row group to the table `name`."""
         schema, _ = self._tables[name]
         if name not in self._open:
             path = self.folder / f"{name}.parquet"
@@ -70,7 +70,7 @@ def write_dataset(
     parameters: dict[str, Any] | None = None,
     inputs: dict[str, str] | None = None,
 ) -> Iterator[Writer]:
-    """A Writer whose data set appears at `folder`, with its manifest, when the block ends well."""
+    """Gives a Writer whose data set appears at `folder`, with its manifest, when the block ends well."""
     parameters, inputs = parameters or {}, inputs or {}
     with new_folder(Path(folder)) as filling:
         writer = Writer(filling, kind)
@@ -109,7 +109,10 @@ class Dataset:
 
     @classmethod
     def open(cls, folder: Path | str, kind: str, *, verify: bool = True) -> "Dataset":
-        """`verify` reads every byte once to compare hashes; without it only sizes and schemas are compared."""
+        """Opens a data set of this kind; StoreError says what is wrong with a folder that is none.
+
+        `verify` reads every byte once to compare hashes; without it only sizes and schemas are compared.
+        """
         folder = Path(folder)
         manifest = read_manifest(folder, kind)
         for name, expected in manifest["files"].items():
@@ -136,12 +139,12 @@ class Dataset:
     def read(self, table: str, columns: list[str] | None = None) -> pa.Table:
         return pq.read_table(self.folder / f"{table}.parquet", columns=columns)
 
-    def groups(self, table: str) -> int:
+    def n_row_groups(self, table: str) -> int:
         with pq.ParquetFile(self.folder / f"{table}.parquet") as file:
             return file.num_row_groups
 
     def blocks(self, table: str, columns: list[str] | None = None) -> Iterator[pa.Table]:
-        """One row group at a time; only one is in memory."""
+        """Reads one row group at a time; only one is in memory."""
         with pq.ParquetFile(self.folder / f"{table}.parquet") as file:
             for group in range(file.num_row_groups):
                 yield file.read_row_group(group, columns=columns)
@@ -151,13 +154,13 @@ class Dataset:
 
 
 def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
-    """The manifest of a folder that claims to be of this kind and of a schema version that we read."""
+    """Reads the manifest of a data set; StoreError where it is of another kind or schema version, or was altered."""
     path = folder / MANIFEST
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        what = "there is no such folder" if not folder.exists() else f"it has no {MANIFEST}"
-        raise StoreError(f"{folder}: not a stored {kind}: {what}") from None
+        reason = "there is no such folder" if not folder.exists() else f"it has no {MANIFEST}"
+        raise StoreError(f"{folder}: not a stored {kind}: {reason}") from None
     except (OSError, ValueError) as error:
         raise StoreError(f"{path}: cannot be read ({error})") from error
     if not isinstance(manifest, dict) or manifest.get("format") != "tagflow":
@@ -166,16 +169,16 @@ def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
         raise StoreError(f"{path}: schema version {manifest.get('schema')!r}, this version reads {VERSION}")
     if manifest.get("kind") != kind:
         raise StoreError(f"{path}: a data set of kind {manifest.get('kind')!r}, expected {kind!r}")
-    for part in ("parameters", "inputs", "counts", "files"):
-        if not isinstance(manifest.get(part), dict):
-            raise StoreError(f"{path}: {part!r} is {manifest.get(part)!r}, expected an object: it was altered")
+    for entry in ("parameters", "inputs", "counts", "files"):
+        if not isinstance(manifest.get(entry), dict):
+            raise StoreError(f"{path}: {entry!r} is {manifest.get(entry)!r}, expected an object: it was altered")
     if manifest.get("key") != content_key(kind, manifest["parameters"], manifest["inputs"]):
         raise StoreError(f"{path}: its key does not follow from its inputs and parameters: it was altered")
     return manifest
 
 
 def is_complete(folder: Path, key: str, kind: str) -> bool:
-    """Whether this very result is already there, whole: then its step need not run again."""
+    """Tells whether the result of this key is already there, whole: then its step need not run again."""
     try:
         return Dataset.open(folder, kind).key == key
     except StoreError:
@@ -195,20 +198,20 @@ def _check_file(path: Path, expected: Any, verify: bool) -> None:
     size = path.stat().st_size
     if size != expected["bytes"]:
         raise StoreError(f"{path}: {size} bytes, the manifest says {expected['bytes']}: cut off or altered")
-    if verify and (found := file_hash(path)) != expected["sha256"]:
-        raise StoreError(f"{path}: sha256 {found[:12]}…, the manifest says {expected['sha256']!s:.12}…: altered")
+    if verify and (actual := file_hash(path)) != expected["sha256"]:
+        raise StoreError(f"{path}: sha256 {actual[:12]}…, the manifest says {expected['sha256']!s:.12}…: altered")
 
 
-def _check_table(path: Path, expected: pa.Schema, rows: Any) -> None:
+def _check_table(path: Path, expected: pa.Schema, expected_rows: Any) -> None:
     try:
         with pq.ParquetFile(path) as file:
-            found, found_rows = file.schema_arrow, file.metadata.num_rows
+            schema, n_rows = file.schema_arrow, file.metadata.num_rows
     except (pa.ArrowInvalid, OSError) as error:
         raise StoreError(f"{path}: not a parquet file ({error})") from error
     for field in expected:
-        if field.name not in found.names:
+        if field.name not in schema.names:
             raise StoreError(f"{path}: column {field.name!r} ({field.type}) is missing")
-        if not found.field(field.name).type.equals(field.type):
-            raise StoreError(f"{path}: column {field.name!r} is {found.field(field.name).type}, expected {field.type}")
-    if found_rows != rows:
-        raise StoreError(f"{path}: {found_rows} rows, the manifest says {rows}: it was altered")
+        if not schema.field(field.name).type.equals(field.type):
+            raise StoreError(f"{path}: column {field.name!r} is {schema.field(field.name).type}, expected {field.type}")
+    if n_rows != expected_rows:
+        raise StoreError(f"{path}: {n_rows} rows, the manifest says {expected_rows}: it was altered")

@@ -13,9 +13,9 @@ from pathlib import Path
 
 @contextmanager
 def new_folder(folder: Path) -> Iterator[Path]:
-    """A folder to fill, which takes its name by one rename when the block ends well, and vanishes otherwise.
+    """Gives a folder to fill, which takes its name by one rename when the block ends well, and vanishes otherwise.
 
-    A folder of that name that already stands and is not empty is never touched: FileExistsError.
+    A folder of that name that is there already and not empty is never touched: FileExistsError.
     """
     folder = Path(folder)
     if folder.exists() and not folder.is_dir():
@@ -34,24 +34,24 @@ def new_folder(folder: Path) -> Iterator[Path]:
 
 
 def _stem(folder: Path) -> str:
-    """Fillings of a folder are named after the machine and process that fill them."""
+    """The start of the names of half-filled folders, which tell the machine and process that fill them."""
     host = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
     return f".{folder.name}.{host}."
 
 
 def _sweep(folder: Path) -> None:
     """Removes what processes of this machine left half filled when they were killed."""
-    for left in folder.parent.glob(f"{glob.escape(_stem(folder))}*"):
+    for leftover in folder.parent.glob(f"{glob.escape(_stem(folder))}*"):
         try:
-            os.kill(int(left.name.split(".")[-2]), 0)
+            os.kill(int(leftover.name.split(".")[-2]), 0)
         except ProcessLookupError:
-            shutil.rmtree(left, ignore_errors=True)
+            shutil.rmtree(leftover, ignore_errors=True)
         except (PermissionError, ValueError):
             continue
 
 
 def write_text(path: Path, text: str) -> None:
-    """The text, atomically in place of what the file held."""
+    """Replaces the content of a file by the text, atomically, or makes a new one."""
     filling = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}")
     try:
         filling.write_text(text, encoding="utf-8")
@@ -61,7 +61,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def require_writable(folder: Path) -> None:
-    """Fails before any work is done, not after."""
+    """Raises ValueError where a folder cannot be written to or its disk is full: before any work is done, not after."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         probe = folder / f".probe-{uuid.uuid4().hex[:8]}"

@@ -1,4 +1,4 @@
-"""Where the files of a run lie: under one root that everyone at work on it can reach. A file is whole or not there."""
+"""Storage of the files of a run, under one root that all processes at work can reach. A file is whole or not there."""
 
 import os
 import shutil
@@ -11,41 +11,41 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-_COLUMNS = "|columns"  # ends the name of an array that is stored transposed, because it lies column by column
+_COLUMN_MAJOR = "|columns"  # ends the name of an array that is stored transposed, because it lies column by column
 
 
 class Storage(Protocol):
-    """Small enough to be sent to whoever shall read or write."""
+    """Named files below one root. Small enough to be sent to any process that reads or writes them."""
 
     def inside(self, name: str) -> "Storage":
-        """the part below a name."""
+        """Gives the storage below a name."""
 
     def create(self) -> None:
-        """the root itself; FileExistsError where one stands."""
+        """Creates the root itself; FileExistsError where there is one."""
 
     def read(self, name: str) -> bytes:
-        """the content; FileNotFoundError without such a file."""
+        """Reads a file; FileNotFoundError without such a file."""
 
     def write(self, name: str, content: bytes) -> None:
-        """in place of what the file held."""
+        """Replaces the content of a file, or makes a new one."""
 
-    def fill(self, name: str, content: BinaryIO) -> None:
-        """as `write`, from a stream that may be larger than memory."""
+    def write_stream(self, name: str, content: BinaryIO) -> None:
+        """Writes a file as `write` does, from a stream that may be larger than memory."""
 
     def open(self, name: str) -> BinaryIO:
-        """the content, to be read in any order."""
+        """Opens a file, to be read in any order."""
 
     def read_arrays(self, name: str) -> dict[str, np.ndarray]:
-        """what `write_arrays` was given."""
+        """Reads a file of arrays that `write_arrays` wrote."""
 
     def write_arrays(self, name: str, arrays: dict[str, np.ndarray]) -> None:
-        """values, types, shapes, and whether they lie row by row or column by column: products round differently."""
+        """Writes arrays with all that decides how products round: values, types, shapes, order of rows or columns."""
 
     def names(self) -> list[str]:
-        """files and parts right below the root, in order."""
+        """Lists the files and parts right below the root, sorted."""
 
     def remove(self, *names: str) -> None:
-        """files or whole parts; those that are gone already are no error."""
+        """Removes files or whole parts; one that is gone already is no error."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Folder:
         filling.write_bytes(content)
         os.replace(filling, self.path / name)
 
-    def fill(self, name: str, content: BinaryIO) -> None:
+    def write_stream(self, name: str, content: BinaryIO) -> None:
         filling = self._filling(name)
         with open(filling, "wb") as file:
             shutil.copyfileobj(content, file)
@@ -110,22 +110,23 @@ class Folder:
 
 
 def storage_of(place: Path | str | Storage) -> Storage:
-    """A folder by its path, or the storage that it is already."""
+    """Gives the storage of a folder by its path, or the storage that it is already."""
     return Folder(Path(place)) if isinstance(place, Path | str) else place
 
 
 def packed(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """As safetensors takes them: row by row. Not np.ascontiguousarray, which turns a number into a vector."""
-    found = {}
+    """Lays arrays out row by row, as safetensors takes them, and marks by name those that were column by column."""
+    tensors = {}
     for name, values in arrays.items():
         values = np.asarray(values)
         if values.flags.f_contiguous and not values.flags.c_contiguous:
-            found[name + _COLUMNS] = values.T
+            tensors[name + _COLUMN_MAJOR] = values.T
         else:
-            found[name] = np.asarray(values, order="C")
-    return found
+            # not np.ascontiguousarray, which turns a number into a vector
+            tensors[name] = np.asarray(values, order="C")
+    return tensors
 
 
 def unpacked(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The arrays behind `packed` ones."""
-    return {k.removesuffix(_COLUMNS): v.T if k.endswith(_COLUMNS) else v for k, v in arrays.items()}
+    """Gives the arrays that `packed` laid out."""
+    return {k.removesuffix(_COLUMN_MAJOR): v.T if k.endswith(_COLUMN_MAJOR) else v for k, v in arrays.items()}

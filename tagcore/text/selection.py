@@ -15,8 +15,8 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tagcore.base import label_matrix
 from tagcore.kernels.text.selection import add_meetings, document_frequencies, keep_columns, postings, sum_never_met
+from tagcore.label_matrix import label_matrix
 
 MIN_TAG_DF = 20
 _MANY = 2**16 - 1  # numbers of 16 bits sort by radix

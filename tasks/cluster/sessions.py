@@ -95,7 +95,7 @@ def copy_files_to_workers(storage: Storage, files: list[str], cluster: Cluster, 
     copies = root.inside("data").inside(key)
     for file in sorted(set(files) - set(copies.names())):
         with storage.open(file) as content:
-            copies.fill(file, content)
+            copies.write_stream(file, content)
     return copies
 
 

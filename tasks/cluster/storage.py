@@ -34,7 +34,7 @@ class Remote:
     def write(self, name: str, content: bytes) -> None:
         self._system.pipe_file(self._path(name), content)
 
-    def fill(self, name: str, content: BinaryIO) -> None:
+    def write_stream(self, name: str, content: BinaryIO) -> None:
         with self._system.open(self._path(name), "wb") as file:  # an error inside leaves no object behind
             shutil.copyfileobj(content, file)
 

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from scipy.stats import kendalltau
 from sklearn import metrics as peer
 
-from tagcore.base import label_matrix
+from tagcore.label_matrix import label_matrix
 from tagcore.metrics.auc import roc_auc
 from tagcore.metrics.classification import label_counts_at
 from tagcore.metrics.kendall import kendall_at

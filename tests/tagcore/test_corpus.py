@@ -84,7 +84,7 @@ def test_round_trip(tmp_path, rows_per_group):
     np.testing.assert_array_equal(loaded.tags.toarray(), [[2, 4, 0], [0, 0, 0], [0, 0, 9]])
     data = Dataset.open(tmp_path / "set", "corpus")
     groups = -(-3 // rows_per_group)
-    assert {data.groups(t) for t in ("documents", "taggings", "bags")} == {groups}
+    assert {data.n_row_groups(t) for t in ("documents", "taggings", "bags")} == {groups}
 
 
 def test_text_and_bags_may_be_missing(tmp_path):

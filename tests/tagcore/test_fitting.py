@@ -43,7 +43,7 @@ class Killed:
     def __init__(self, at=None):
         self.at, self.seen = at, []
 
-    def __call__(self, done, total, known):
+    def __call__(self, done, total, measures):
         self.seen.append(done)
         if done == self.at:
             raise KeyboardInterrupt

@@ -44,9 +44,9 @@ def test_sum_is_the_fixed_tree_for_any_number_of_threads(count):
     shards = numbers(count)
     expected = tree([s["sum"] for s in shards.collect(total)])
     for threads in (1, 2, 4):
-        found = numbers(count, threads).sum(total)
-        assert found["sum"].tobytes() == expected.tobytes()
-        assert found["rows"] == 1000
+        sums = numbers(count, threads).sum(total)
+        assert sums["sum"].tobytes() == expected.tobytes()
+        assert sums["rows"] == 1000
 
 
 def test_the_tree_is_not_a_running_sum():
@@ -73,8 +73,8 @@ def test_sum_leaves_states_alone():
 
 def test_collect_is_in_shard_order_with_global_rows():
     shards = numbers(4, threads=4, n=10)
-    found = shards.collect(lambda shard, state: (shard.number, shard.first, len(shard.data)))
-    assert found == [(0, 0, 2), (1, 2, 3), (2, 5, 2), (3, 7, 3)]
+    collected = shards.collect(lambda shard, state: (shard.number, shard.first, len(shard.data)))
+    assert collected == [(0, 0, 2), (1, 2, 3), (2, 5, 2), (3, 7, 3)]
     assert len(shards) == 4
 
 
@@ -154,13 +154,13 @@ def test_partial_sums_come_back_read_only():
 def test_freeze_reaches_inside():
     matrix, array = sp.random(4, 3, 0.5, "csr", random_state=0), np.zeros(2)
     frozen = freeze({"pair": (matrix, array), "name": "x", "columns": matrix.tocsc()})
-    found, still = frozen["pair"]
-    for part in (found.data, found.indices, found.indptr, still, frozen["columns"].data):
+    rows, still = frozen["pair"]
+    for part in (rows.data, rows.indices, rows.indptr, still, frozen["columns"].data):
         assert not part.flags.writeable
-    assert (found != matrix).nnz == 0
+    assert (rows != matrix).nnz == 0
     assert frozen["name"] == "x"
     array[0] = matrix.data[0] = 5.0
-    assert still[0] == found.data[0] == 5.0  # views, not copies
+    assert still[0] == rows.data[0] == 5.0  # views, not copies
 
 
 def test_rows_of_sparse_data_are_read_only():
@@ -215,7 +215,7 @@ def test_blas_has_one_thread_in_every_step_and_its_own_number_after():
     shards = Shards([0, 1], lambda part: part, executor)
     references = shards._map(step, {})
     references[0].add_done_callback(lambda _: first_ended.set())
-    assert {n for found in executor.get(references) for n in found} == {1}
+    assert {n for threads in executor.get(references) for n in threads} == {1}
     assert blas_threads() == before
 
 

@@ -25,10 +25,10 @@ class Logistic:
         if number == self.killed_at:
             raise KeyboardInterrupt
         ahead = arrays["w"] + number / (number + 3) * (arrays["w"] - arrays["before"])
-        found = shards.update(gradient, w=ahead)
-        w = ahead - self.rate * (found["gradient"] + ahead)
+        sums = shards.update(gradient, w=ahead)
+        w = ahead - self.rate * (sums["gradient"] + ahead)
         loss = float(shards.sum(losses, w=w)["loss"] + 0.5 * w @ w)
-        return {"w": w, "before": arrays["w"]}, {"loss": loss, "rows": float(found["visits"])}
+        return {"w": w, "before": arrays["w"]}, {"loss": loss, "rows": float(sums["visits"])}
 
     def done(self, history: list[Measures]) -> bool:
         return len(history) > 1 and abs(history[-2]["loss"] - history[-1]["loss"]) < self.tol
@@ -71,10 +71,10 @@ def learner(problem, **settings):
 
 
 def test_reaches_the_optimum_that_scikit_learn_finds(problem):
-    found = train(learner(problem), shards_of(problem), max_rounds=600)
+    trained = train(learner(problem), shards_of(problem), max_rounds=600)
     expected = LogisticRegression(C=1.0, fit_intercept=False, tol=1e-10, max_iter=1000).fit(*problem).coef_[0]
-    np.testing.assert_allclose(found.arrays["w"], expected, atol=1e-6)
-    assert found.history[-1]["rows"] == 600 * 200
+    np.testing.assert_allclose(trained.arrays["w"], expected, atol=1e-6)
+    assert trained.history[-1]["rows"] == 600 * 200
 
 
 @pytest.mark.parametrize("threads", [2, 4])
@@ -86,8 +86,8 @@ def test_threads_do_not_change_a_bit(problem, threads):
 
 
 def test_the_learner_says_when_it_is_done(problem):
-    found = train(learner(problem, tol=1e-4), shards_of(problem), max_rounds=600)
-    assert 2 < len(found.history) < 600
+    trained = train(learner(problem, tol=1e-4), shards_of(problem), max_rounds=600)
+    assert 2 < len(trained.history) < 600
 
 
 @pytest.mark.parametrize("killed_at", [1, 7, 19])
@@ -129,16 +129,16 @@ class Scripted:
 
 def test_early_stop_keeps_the_best_round(problem):
     script = [0.1, 0.5, 0.7, 0.6, 0.65, 0.69, 0.9]
-    found = train(Scripted(script), shards_of(problem), max_rounds=7, early_stop=EarlyStop("auc", patience=3))
-    assert (len(found.history), found.best_round, found.arrays["w"][0]) == (6, 2, 2.0)
+    trained = train(Scripted(script), shards_of(problem), max_rounds=7, early_stop=EarlyStop("auc", patience=3))
+    assert (len(trained.history), trained.best_round, trained.arrays["w"][0]) == (6, 2, 2.0)
 
 
 def test_early_stop_survives_a_resume(problem, tmp_path):
     script = [0.7, 0.6, 0.65, 0.69, 0.9]
     stop, kept = EarlyStop("auc", patience=3), Checkpoints(tmp_path, "k", 0)
     train(Scripted(script), shards_of(problem), max_rounds=2, early_stop=stop, checkpoints=kept)
-    found = train(Scripted(script), shards_of(problem), max_rounds=5, early_stop=stop, checkpoints=kept)
-    assert (len(found.history), found.best_round, found.arrays["w"][0]) == (4, 0, 0.0)
+    trained = train(Scripted(script), shards_of(problem), max_rounds=5, early_stop=stop, checkpoints=kept)
+    assert (len(trained.history), trained.best_round, trained.arrays["w"][0]) == (4, 0, 0.0)
 
 
 def test_a_value_that_is_not_finite_stops_training(problem):

@@ -9,7 +9,7 @@ _FNV_START, _FNV_PRIME = np.uint64(14695981039346656037), np.uint64(109951162821
 
 
 @njit(cache=True, nogil=True)
-def hash_rows(data, offsets, seed):
+def hash_strings(data, offsets, seed):
     """A 64-bit hash per string of an arrow buffer: FNV-1a from a seeded start, then SplitMix64's finaliser."""
     out = np.empty(offsets.size - 1, np.uint64)
     for i in range(out.size):

@@ -1,12 +1,7 @@
-"""Counting for measures: hits in a ranking, pairs in order, bootstrap means."""
+"""Which suggestions of a ranking are right, and what the right ones weigh."""
 
 import numpy as np
 from numba import njit
-
-from tagcore.kernels.random.splitmix import GOLDEN, mix
-
-HALF = np.uint64(32)
-RESAMPLES_TOGETHER, ROWS_TOGETHER = 8, 256
 
 
 @njit(cache=True, nogil=True)
@@ -28,54 +23,15 @@ def mark_hits(indptr, indices, top, n_labels, hits):
 
 
 @njit(cache=True, nogil=True)
-def twice_above(positives, ordered):
-    """Sum over `ordered` of 2 · #(positives above) + #(positives equal): integers, though a tie counts half.
-
-    Both ascend: one walk along the two.
-    """
-    n_pos = positives.size
-    first = last = twice = 0
-    for score in ordered:
-        while first < n_pos and positives[first] < score:
-            first += 1
-        last = max(last, first)
-        while last < n_pos and positives[last] <= score:
-            last += 1
-        twice += 2 * n_pos - first - last
-    return twice
-
-
-@njit(cache=True, nogil=True)
-def add_label_pairs(starts, positives, cell_starts, cells, twice):
-    """Adds to twice[c] the pairs of its positives with cells[cell_starts[c]:cell_starts[c + 1]]; both ascend."""
-    for c in range(twice.size):
-        of_label = positives[starts[c] : starts[c + 1]]
-        twice[c] += twice_above(of_label, cells[cell_starts[c] : cell_starts[c + 1]])
-
-
-@njit(cache=True, nogil=True)
-def resampled_sums(values, seed, sums):
-    """Fills sums (resamples, m) with column sums of n rows of values (n, m) drawn with replacement.
-
-    Draw i of resample b is a hash of (seed, b, i): no state, the same on every machine. How often each row was drawn
-    comes first, so that rows are read in order, and a few at a time for several resamples.
-    """
-    n, m = values.shape
-    size = np.uint64(n)
-    times = np.empty((RESAMPLES_TOGETHER, n), np.int32)
-    for low in range(0, sums.shape[0], RESAMPLES_TOGETHER):
-        high = min(low + RESAMPLES_TOGETHER, sums.shape[0])
-        times[:] = 0
-        for b in range(low, high):
-            key = mix(mix(np.uint64(seed)) + np.uint64(b + 1) * GOLDEN)
-            for i in range(n):
-                draw = mix(key + np.uint64(i + 1) * GOLDEN)
-                times[b - low, np.int64(((draw >> HALF) * size) >> HALF)] += 1
-        sums[low:high] = 0
-        for start in range(0, n, ROWS_TOGETHER):
-            for b in range(low, high):
-                for row in range(start, min(start + ROWS_TOGETHER, n)):
-                    drawn = times[b - low, row]
-                    if drawn:
-                        for j in range(m):
-                            sums[b, j] += drawn * values[row, j]
+def weigh_hits(indptr, indices, top, right, weights, gain, best):
+    """Fills gain (n, k), the weight of every right suggestion, and best (n, k), the largest weights of true tags."""
+    n, k = top.shape
+    for row in range(n):
+        for place in range(k):
+            gain[row, place] = weights[top[row, place]] if right[row, place] else 0.0
+        true = np.empty(indptr[row + 1] - indptr[row], np.float64)
+        for e in range(true.size):
+            true[e] = -weights[indices[indptr[row] + e]]
+        true.sort()
+        for place in range(k):
+            best[row, place] = -true[place] if place < true.size else 0.0

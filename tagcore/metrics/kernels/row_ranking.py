@@ -11,18 +11,18 @@ AUC, LRAP, COVERAGE, RANKING_LOSS, ONE_ERROR = range(5)  # the rows of `measures
 
 
 @njit(cache=True, nogil=True)
-def rank_dense(indptr, indices, first_row, scores, of_positives, measures):
-    """Fills measures[:, first_row:] and of_positives, the scores of the true cells, from a block of rows."""
+def rank_dense(indptr, indices, first_row, scores, positive_scores, measures):
+    """Fills measures[:, first_row:] and positive_scores, the scores of the true cells, from a block of rows."""
     n_labels = scores.shape[1]
     for i in range(scores.shape[0]):
         row = first_row + i
         start, stop = indptr[row], indptr[row + 1]
         for e in range(start, stop):
-            of_positives[e] = scores[i, indices[e]]
+            positive_scores[e] = scores[i, indices[e]]
         if stop == start or stop - start == n_labels:
             _rank_without_pairs(stop - start, measures[:, row])
             continue
-        positives = of_positives[start:stop].copy()
+        positives = positive_scores[start:stop].copy()
         positives.sort()
         reached, tied = np.zeros(positives.size, np.int64), np.zeros(positives.size, np.int64)
         lowest, best, top = positives[0], -np.inf, 0
@@ -35,13 +35,6 @@ def rank_dense(indptr, indices, first_row, scores, of_positives, measures):
             _count(positives, score, reached, tied)
         _rank(positives, reached, tied, n_labels, measures[:, row])
         measures[ONE_ERROR, row] = not np.any(indices[start:stop] == top)
-
-
-@njit(cache=True, nogil=True)
-def sort_segments(starts, values):
-    """Sorts values[starts[c]:starts[c + 1]] for every c, in place."""
-    for c in range(starts.size - 1):
-        values[starts[c] : starts[c + 1]].sort()
 
 
 @njit(cache=True, nogil=True)

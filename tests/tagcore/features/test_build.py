@@ -96,20 +96,20 @@ SETTINGS = [
 
 @pytest.mark.parametrize("parameters", SETTINGS)
 def test_the_vectoriser_is_that_of_all_learning_texts_at_once(corpus, tmp_path, parameters):
-    found = Vectoriser.load(features_of(corpus, tmp_path, rows_per_group=11, **parameters).folder / VECTORISER)
+    vectoriser = Vectoriser.load(features_of(corpus, tmp_path, rows_per_group=11, **parameters).folder / VECTORISER)
     learnt = ~Split(test=0.3).held_out(corpus.documents) & (np.diff(corpus.tags.indptr) > 0)
     whole = Vectoriser(**parameters).fit_blocks([document_texts(corpus.documents).filter(pa.array(learnt))])
-    assert_same_state(found, whole)
+    assert_same_state(vectoriser, whole)
 
 
 @pytest.mark.parametrize("parameters", [s for s in SETTINGS if "vocabulary" not in s])
 def test_the_vectoriser_is_that_of_all_learning_counts(tmp_path, parameters):
     corpus = counted_corpus()
-    found = features_of(corpus, tmp_path, Split("official"), rows_per_group=7, **parameters)
+    features = features_of(corpus, tmp_path, Split("official"), rows_per_group=7, **parameters)
     learnt = corpus.documents["split"].to_numpy() == "train"
     blocks = [corpus.words[i : i + 7][learnt[i : i + 7]] for i in range(0, len(corpus), 7)]
     whole = Vectoriser(**parameters).fit_counts(blocks, WORDS)
-    assert_same_state(Vectoriser.load(found.folder / VECTORISER), whole)
+    assert_same_state(Vectoriser.load(features.folder / VECTORISER), whole)
 
 
 def assert_same_state(one: Vectoriser, other: Vectoriser) -> None:
@@ -143,16 +143,16 @@ def test_odd_corpora_give_the_rows_of_the_whole_or_one_error(tmp_path_factory, d
         documents_table(id=[str(i) for i in range(len(documents))], **columns), corpus.taggings, list("abc")
     )
     try:
-        found = features_of(corpus, tmp_path, split, rows_per_group, InProcess(2))
+        features = features_of(corpus, tmp_path, split, rows_per_group, InProcess(2))
     except ValueError as error:
         if not re.search(REFUSALS, str(error)) or (tmp_path / "features").exists():
             raise
         return
     texts = document_texts(corpus.documents)
-    rows = {side: found.read(side)["document"].to_pylist() for side in ("train", "test")}
+    rows = {side: features.read(side)["document"].to_pylist() for side in ("train", "test")}
     whole = Vectoriser().fit(texts.take(rows["train"]))
     for side, documents_there in rows.items():
-        X, Y = stored_side(found, side)
+        X, Y = stored_side(features, side)
         np.testing.assert_array_equal(X.toarray(), whole.transform(texts.take(documents_there)).toarray())
         given_tags = corpus.tags[documents_there].toarray()
         assert (Y.toarray() <= given_tags).all()
@@ -163,26 +163,26 @@ def test_odd_corpora_give_the_rows_of_the_whole_or_one_error(tmp_path_factory, d
 
 @pytest.mark.parametrize("rows_per_group", [7, 64, 1000])
 def test_rows_are_those_of_scikit_learn_fitted_on_the_training_side(corpus, tmp_path, rows_per_group):
-    found = features_of(corpus, tmp_path, rows_per_group=rows_per_group, min_df=2, sublinear_tf=True)
+    features = features_of(corpus, tmp_path, rows_per_group=rows_per_group, min_df=2, sublinear_tf=True)
     texts = np.array(document_texts(corpus.documents).to_pylist(), object)
     tagged = np.diff(corpus.tags.indptr) > 0
     held_out = Split(test=0.3).held_out(corpus.documents)
     peer = TfidfVectorizer(min_df=2, sublinear_tf=True).fit(texts[~held_out & tagged])
     for side, rows in (("train", ~held_out & tagged), ("test", held_out & tagged)):
-        X, Y = stored_side(found, side)
+        X, Y = stored_side(features, side)
         assert abs(X - peer.transform(texts[rows])).max() < 1e-6
         assert (corpus.tags[np.flatnonzero(rows)] != Y).nnz == 0
-        assert found.read(side)["document"].to_pylist() == np.flatnonzero(rows).tolist()
-    assert Vectoriser.load(found.folder / VECTORISER).terms_.tolist() == peer.get_feature_names_out().tolist()
+        assert features.read(side)["document"].to_pylist() == np.flatnonzero(rows).tolist()
+    assert Vectoriser.load(features.folder / VECTORISER).terms_.tolist() == peer.get_feature_names_out().tolist()
 
 
 def test_counted_words_are_weighted_as_scikit_learn_weights_them(tmp_path):
     corpus = counted_corpus()
-    found = features_of(corpus, tmp_path, Split("official"), rows_per_group=9)
+    features = features_of(corpus, tmp_path, Split("official"), rows_per_group=9)
     sides = corpus.documents["split"].to_numpy()
     peer = TfidfTransformer().fit(corpus.words[sides == "train"])
     for side in ("train", "test"):
-        assert abs(stored_side(found, side)[0] - peer.transform(corpus.words[sides == side])).max() < 1e-6
+        assert abs(stored_side(features, side)[0] - peer.transform(corpus.words[sides == side])).max() < 1e-6
 
 
 def test_counted_words_give_the_same_files_on_any_executor(tmp_path):
@@ -211,19 +211,19 @@ def test_a_published_set_is_kept_whole_and_untagged_documents_are_left_out_of_ot
 @pytest.mark.parametrize("rows_per_group", [7, 300])
 def test_numbers_of_documents_are_of_those_that_take_part(corpus, tmp_path, rows_per_group):
     split = Split(test=70, seed=2, train_documents=50, test_documents=40)
-    found = features_of(corpus, tmp_path, split, rows_per_group=rows_per_group)
-    assert (found.counts["train"], found.counts["test"]) == (50, 40)
+    features = features_of(corpus, tmp_path, split, rows_per_group=rows_per_group)
+    assert (features.counts["train"], features.counts["test"]) == (50, 40)
     whole = features_of(corpus, tmp_path / "whole", Split(test=70, seed=2))
     assert whole.counts["test"] == 70
     for side in ("train", "test"):
-        assert set(found.read(side)["document"].to_pylist()) < set(whole.read(side)["document"].to_pylist())
+        assert set(features.read(side)["document"].to_pylist()) < set(whole.read(side)["document"].to_pylist())
 
 
 def test_row_groups_without_a_tagging_still_line_up(tmp_path):
     documents = documents_table(id=[str(i) for i in range(9)], text=["alpha beta"] * 9)
     corpus = Corpus(documents, taggings_table([0, 1, 2, 6, 7, 8], [0, 1, 0, 1, 0, 1]), ["x", "y"])
-    found = features_of(corpus, tmp_path, Split(test=0.5, seed=1), rows_per_group=3)
-    assert found.counts["train"] + found.counts["test"] == 6
+    features = features_of(corpus, tmp_path, Split(test=0.5, seed=1), rows_per_group=3)
+    assert features.counts["train"] + features.counts["test"] == 6
 
 
 @pytest.mark.parametrize(

@@ -23,10 +23,10 @@ def corpus():
 def damage(file: Path, group: int, column: str) -> None:
     """Zeros in one column of a row group; the size of the file stays."""
     metadata = pq.ParquetFile(file).metadata.row_group(group)
-    found = next(c for c in map(metadata.column, range(metadata.num_columns)) if c.path_in_schema.startswith(column))
+    chunk = next(c for c in map(metadata.column, range(metadata.num_columns)) if c.path_in_schema.startswith(column))
     content = bytearray(file.read_bytes())
-    start = found.dictionary_page_offset or found.data_page_offset
-    content[start : start + found.total_compressed_size] = bytes(found.total_compressed_size)
+    start = chunk.dictionary_page_offset or chunk.data_page_offset
+    content[start : start + chunk.total_compressed_size] = bytes(chunk.total_compressed_size)
     file.write_bytes(content)
 
 
@@ -51,9 +51,9 @@ def test_files_that_are_gone_cut_or_of_other_row_groups_are_named(corpus, tmp_pa
     shutil.copytree(stored.folder, copy)
 
     def complaint() -> str:
-        with pytest.raises(StoreError) as found:
+        with pytest.raises(StoreError) as caught:
             make_features(stored, tmp_path / "features", Vectoriser(), Split(), storage=Folder(copy))
-        return str(found.value)
+        return str(caught.value)
 
     shutil.copy(tmp_path / "other/taggings.parquet", copy)
     assert complaint() == f"{copy}/taggings.parquet: 5 row groups, documents.parquet has 6"

@@ -192,9 +192,9 @@ def test_rows_in_memory_must_fit_together():
 def test_shards_hold_the_rows_in_order(both):
     held, _ = both
     for rows in both:
-        found = shards_of(rows, 4, tuple).collect(lambda shard, state: (shard.first, *shard.data))
-        assert same(sp.vstack([X for _, X, _ in found], format="csr"), held.X)
-        assert [first for first, *_ in found] == np.cumsum([0, *(X.shape[0] for _, X, _ in found[:-1])]).tolist()
+        shards = shards_of(rows, 4, tuple).collect(lambda shard, state: (shard.first, *shard.data))
+        assert same(sp.vstack([X for _, X, _ in shards], format="csr"), held.X)
+        assert [first for first, *_ in shards] == np.cumsum([0, *(X.shape[0] for _, X, _ in shards[:-1])]).tolist()
 
 
 def doubled(XY):
@@ -217,7 +217,7 @@ def test_rows_that_several_ask_for_are_loaded_once_while_someone_holds_them(both
         load_part_once(stored.part(part), doubled)
 
 
-def test_rows_that_a_recipe_holds_are_prepared_each_time(both):
+def test_rows_that_a_part_holds_are_prepared_each_time(both):
     held, _ = both
     part = slice(0, 5)
     assert same(load_part_once(held.part(part), doubled).X, 2 * held.X[part])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagcore.corpus import documents_table
-from tagcore.features.split import Split, shares
+from tagcore.features.split import Split, uniform_hashes
 
 
 def test_a_document_stays_on_its_side_while_the_corpus_grows():
@@ -19,17 +19,17 @@ def test_a_document_stays_on_its_side_while_the_corpus_grows():
 
 
 @given(st.lists(st.text(max_size=20), min_size=1, max_size=30), st.integers(0, 2**31), st.data())
-def test_shares_depend_on_the_id_alone(ids, seed, data):
-    whole = shares(pa.array(ids), seed)
+def test_hashes_depend_on_the_id_alone(ids, seed, data):
+    whole = uniform_hashes(pa.array(ids), seed)
     assert ((whole >= 0) & (whole < 1)).all()
     start = data.draw(st.integers(0, len(ids) - 1))
-    np.testing.assert_array_equal(shares(pa.chunked_array([ids]).slice(start), seed), whole[start:])
+    np.testing.assert_array_equal(uniform_hashes(pa.chunked_array([ids]).slice(start), seed), whole[start:])
     assert all(whole[i] == whole[j] for i in range(len(ids)) for j in range(i) if ids[i] == ids[j])
 
 
-def test_shares_are_uniform_and_differ_by_seed():
+def test_hashes_are_uniform_and_differ_by_seed():
     ids = pa.array([str(i) for i in range(20_000)])
-    one, other = shares(ids, 0), shares(ids, 1)
+    one, other = uniform_hashes(ids, 0), uniform_hashes(ids, 1)
     counts = np.histogram(one, bins=20, range=(0, 1))[0]
     assert ((counts - 1000) ** 2 / 1000).sum() < 43.8  # chi-square, 19 degrees, p = 0.001
     assert abs(np.corrcoef(one, other)[0, 1]) < 0.03
@@ -68,7 +68,7 @@ def sides(split, table, parts=3):
 def test_a_number_of_test_documents_is_those_of_lowest_hash(number, seed):
     table = documents_table(id=[f"doc {i}" for i in range(50)])
     learnt, measured = sides(Split(test=number, seed=seed), table)
-    expected = np.argsort(shares(table["id"], seed))[:number]
+    expected = np.argsort(uniform_hashes(table["id"], seed))[:number]
     assert set(np.flatnonzero(measured)) == set(expected)
     assert (learnt == ~measured).all()
 
@@ -129,15 +129,15 @@ def test_hidden_labels_are_drawn_by_document_and_tag():
     tags = sp.csr_matrix((rng.random((400, 30)) < 0.3).astype(np.int64) * 3)
     documents = pa.table({"id": [f"d{i}" for i in range(400)]})
     held_out = np.arange(400) % 4 == 0
-    shown = Split(revealed=0.2, seed=7).shown(documents, tags, held_out)
-    assert (shown[held_out] != tags[held_out]).nnz == 0
-    assert shown[~held_out].nnz / tags[~held_out].nnz == pytest.approx(0.2, abs=0.03)
-    assert set(shown.data) == {3}
-    more = Split(revealed=0.5, seed=7).shown(documents, tags, held_out)
-    assert (more.multiply(shown) > 0).nnz == shown.nnz  # fewer are a part of more
+    revealed = Split(revealed=0.2, seed=7).revealed_tags(documents, tags, held_out)
+    assert (revealed[held_out] != tags[held_out]).nnz == 0
+    assert revealed[~held_out].nnz / tags[~held_out].nnz == pytest.approx(0.2, abs=0.03)
+    assert set(revealed.data) == {3}
+    more = Split(revealed=0.5, seed=7).revealed_tags(documents, tags, held_out)
+    assert (more.multiply(revealed) > 0).nnz == revealed.nnz  # fewer are a part of more
     late = slice(300, 400)
-    again = Split(revealed=0.2, seed=7).shown(documents[late], tags[late], held_out[late])
-    assert (again != shown[late]).nnz == 0
-    assert Split().shown(documents, tags, held_out) is tags
+    again = Split(revealed=0.2, seed=7).revealed_tags(documents[late], tags[late], held_out[late])
+    assert (again != revealed[late]).nnz == 0
+    assert Split().revealed_tags(documents, tags, held_out) is tags
     with pytest.raises(ValueError, match="revealed must be a share"):
         Split(revealed=0.0)

@@ -128,18 +128,18 @@ def test_parts_of_the_rows_add_up(seed, cuts, step):
 @pytest.mark.parametrize("beta", [0.5, 1.0, 2.0])
 def test_expected_is_the_mean_of_scikit_learns_f(beta):
     X, posterior, scores = _problem(np.random.default_rng(3), 80, 10, 4)
-    found = expected_f(X, posterior, blocks_of(scores, 33), samples=3, thresholds=7)
+    sampled = expected_f(X, posterior, blocks_of(scores, 33), samples=3, thresholds=7)
     given_to = _sampled_by_hand(X, posterior, 3, 0)
     expected = np.empty((4, 7))
     for c, g in itertools.product(range(4), range(7)):
         labels = ndtr(scores[:, c]) > (g + 1) / 8  # θ_g = g/(G + 1), on the scale of probabilities
         each = [fbeta_score(given_to[s, :, c], labels, beta=beta, zero_division=0) for s in range(3)]
         expected[c, g] = np.mean(each)
-    np.testing.assert_allclose(found.expected(beta), expected, rtol=1e-12)
-    best = found.best(beta)
-    np.testing.assert_array_equal(best, found.thresholds[range(4), expected.argmax(axis=1)])
+    np.testing.assert_allclose(sampled.expected(beta), expected, rtol=1e-12)
+    best = sampled.best(beta)
+    np.testing.assert_array_equal(best, sampled.thresholds[range(4), expected.argmax(axis=1)])
     labelled = threshold_labels(blocks_of(scores, 10), best)
-    chosen = found.labelled[range(4), expected.argmax(axis=1)]
+    chosen = sampled.labelled[range(4), expected.argmax(axis=1)]
     np.testing.assert_array_equal(labelled.toarray().sum(axis=0), chosen)
 
 
@@ -153,10 +153,10 @@ def test_beta_one_is_f1_and_the_default():
 
 def test_nothing_over_nothing_is_nothing_and_the_first_maximum_is_taken():
     zeros = np.zeros((1, 2, 3), int)
-    found = ExpectedF(np.array([[0.0, 1.0, 2.0]]), zeros, zeros[:, :, 0], zeros[:, 0])
-    assert found.expected().tolist() == [[0, 0, 0]]
-    assert found.best().tolist() == [0.0]
-    tied = ExpectedF(found.thresholds, np.array([[[1, 2, 2]]]), np.array([[2]]), np.array([[2, 2, 2]]))
+    sampled = ExpectedF(np.array([[0.0, 1.0, 2.0]]), zeros, zeros[:, :, 0], zeros[:, 0])
+    assert sampled.expected().tolist() == [[0, 0, 0]]
+    assert sampled.best().tolist() == [0.0]
+    tied = ExpectedF(sampled.thresholds, np.array([[[1, 2, 2]]]), np.array([[2]]), np.array([[2, 2, 2]]))
     assert tied.best().tolist() == [1.0]
 
 
@@ -170,25 +170,25 @@ def test_without_variance_every_sample_is_the_mean():
         np.zeros_like(posterior.bias_mean),
         posterior.bias_of,
     )
-    found = expected_f(X, certain, blocks_of(scores, 50), samples=4)
+    sampled = expected_f(X, certain, blocks_of(scores, 50), samples=4)
     expected = (X @ posterior.mean - posterior.bias_mean[posterior.bias_of] > 0).sum(axis=0)
-    np.testing.assert_array_equal(found.sampled, np.tile(expected[:, None], 4))
+    np.testing.assert_array_equal(sampled.sampled, np.tile(expected[:, None], 4))
 
 
 @pytest.mark.parametrize("room", [2**28, -1], ids=["stored", "streaming"])
 def test_rows_without_words_have_the_sign_of_the_bias(room, monkeypatch):
     monkeypatch.setattr(module, "_STORED_BYTES", room)
     posterior = Posterior(np.ones((3, 2)), np.ones((3, 2)), np.array([-100.0, 100.0]), np.ones(2), np.array([0, 1]))
-    found = expected_f(sp.csr_matrix((4, 3)), posterior, blocks_of(np.zeros((4, 2)), 4), thresholds=3)
-    assert found.sampled.tolist() == [[4] * 5, [0] * 5]
-    assert found.labelled.tolist() == [[4, 0, 0]] * 2  # z = 0 is above θ = 1/4, not above 1/2
+    sampled = expected_f(sp.csr_matrix((4, 3)), posterior, blocks_of(np.zeros((4, 2)), 4), thresholds=3)
+    assert sampled.sampled.tolist() == [[4] * 5, [0] * 5]
+    assert sampled.labelled.tolist() == [[4, 0, 0]] * 2  # z = 0 is above θ = 1/4, not above 1/2
 
 
 def test_no_rows():
     _, posterior, _ = _problem(np.random.default_rng(0), 3, 4, 2)
-    found = expected_f(sp.csr_matrix((0, 4)), posterior, list)
-    assert found.both.shape == (2, 5, 20)
-    assert not found.labelled.any()
+    sampled = expected_f(sp.csr_matrix((0, 4)), posterior, list)
+    assert sampled.both.shape == (2, 5, 20)
+    assert not sampled.labelled.any()
 
 
 def test_a_shared_bias_moves_all_its_classes_together():
@@ -217,9 +217,9 @@ def test_quantile_thresholds_reach_expected_f():
     X, posterior, scores = _problem(np.random.default_rng(5), 60, 8, 3)
     rates = np.array([0.1, 0.2, 0.5])
     blocks = blocks_of(scores, 25)
-    found = expected_f(X, posterior, blocks, samples=2, thresholds=6, grid="quantile", rates=rates)
+    sampled = expected_f(X, posterior, blocks, samples=2, thresholds=6, grid="quantile", rates=rates)
     limits = quantile_thresholds(blocks, rates, 60, 6)
-    _assert_same(found, _by_hand(X, posterior, scores, 2, limits))
+    _assert_same(sampled, _by_hand(X, posterior, scores, 2, limits))
 
 
 @pytest.mark.parametrize(
@@ -248,12 +248,12 @@ def test_what_does_not_fit_is_named(asked, message):
 
 def test_counts_of_other_thresholds_are_not_added():
     X, posterior, scores = _problem(np.random.default_rng(0), 5, 4, 2)
-    found = expected_f(X, posterior, blocks_of(scores, 5), thresholds=3)
+    sampled = expected_f(X, posterior, blocks_of(scores, 5), thresholds=3)
     for other in ({"thresholds": 4}, {"thresholds": 3, "samples": 2}):
         with pytest.raises(ValueError, match="cannot be added"):
-            found + expected_f(X, posterior, blocks_of(scores, 5), **other)
+            sampled + expected_f(X, posterior, blocks_of(scores, 5), **other)
     with pytest.raises(ValueError, match=r"beta must be a number of at least 0, got -1"):
-        found.expected(-1)
+        sampled.expected(-1)
 
 
 @pytest.mark.parametrize(

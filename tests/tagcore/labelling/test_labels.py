@@ -17,10 +17,10 @@ def test_top_k_labels(problem, data):
     top = ranking(scores, k)
     expected = np.zeros(scores.shape, np.int8)
     np.put_along_axis(expected, top, 1, axis=1)
-    found = top_k_labels(top, scores.shape[1])
-    assert found.dtype == np.int8
-    assert found.has_canonical_format
-    np.testing.assert_array_equal(found.toarray(), expected)
+    labels = top_k_labels(top, scores.shape[1])
+    assert labels.dtype == np.int8
+    assert labels.has_canonical_format
+    np.testing.assert_array_equal(labels.toarray(), expected)
 
 
 @pytest.mark.parametrize("row", [[0, 0], [-1, 0], [0, 3]])
@@ -34,8 +34,8 @@ def test_threshold_labels(problem, step, data):
     _, scores = problem
     limits = st.sampled_from([-np.inf, -1.0, 0.0, 0.5, np.inf])
     thresholds = data.draw(arrays(np.float64, scores.shape[1], elements=limits))
-    found = threshold_labels(blocks_of(scores, step), thresholds)
-    np.testing.assert_array_equal(found.toarray(), scores > thresholds)
+    labels = threshold_labels(blocks_of(scores, step), thresholds)
+    np.testing.assert_array_equal(labels.toarray(), scores > thresholds)
 
 
 def test_no_rows_have_no_labels():

@@ -28,8 +28,8 @@ def _cuts(scores):
 @given(truth_and_scores(max_rows=30, max_labels=5), st.integers(1, 9))
 def test_no_other_threshold_has_a_better_f1(problem, step):
     counts, scores = problem
-    found = f1_thresholds(blocks_of(scores, step), messy_csr(counts))
-    for label, threshold in enumerate(found):
+    thresholds = f1_thresholds(blocks_of(scores, step), messy_csr(counts))
+    for label, threshold in enumerate(thresholds):
         truth, column = counts[:, label] > 0, scores[:, label]
         if not truth.any():
             assert threshold == np.inf
@@ -67,21 +67,21 @@ def test_of_equal_f1_the_highest_threshold_is_taken():
 def test_neighbouring_floats_have_a_threshold_between_them():
     low = 1.0
     high = np.nextafter(low, 2.0)
-    found = f1_thresholds(blocks_of(np.array([[low], [high]]), 1), sp.csr_matrix([[0], [1]]))
-    assert low <= found[0] < high
+    thresholds = f1_thresholds(blocks_of(np.array([[low], [high]]), 1), sp.csr_matrix([[0], [1]]))
+    assert low <= thresholds[0] < high
 
 
 def test_cross_validation_scores_each_row_by_a_model_that_has_not_seen_it():
     X, Y = noisy()
     model = OneVsRestLinear(C=5.0)
-    found = cross_validated_thresholds(model, X, Y, folds=4, fbr=0.2, seed=7)
+    thresholds = cross_validated_thresholds(model, X, Y, folds=4, fbr=0.2, seed=7)
     scores = np.empty(Y.shape)
     for rows in np.array_split(np.random.default_rng(7).permutation(X.shape[0]), 4):
         learnt = np.delete(np.arange(X.shape[0]), rows)
         ((_, scores[rows]),) = clone(model).fit(X[learnt], Y[learnt]).score_blocks(X[rows])
-    np.testing.assert_allclose(found, f1_thresholds(blocks_of(scores, 50), Y, fbr=0.2), atol=1e-12)
+    np.testing.assert_allclose(thresholds, f1_thresholds(blocks_of(scores, 50), Y, fbr=0.2), atol=1e-12)
     assert not hasattr(model, "coef_data_")
-    assert np.array_equal(found, cross_validated_thresholds(model, X, Y, folds=4, fbr=0.2, seed=7))
+    assert np.array_equal(thresholds, cross_validated_thresholds(model, X, Y, folds=4, fbr=0.2, seed=7))
 
 
 def test_progress_counts_folds():

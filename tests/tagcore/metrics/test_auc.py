@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from tagcore.metrics.auc import areas, roc_auc
+from tagcore.metrics.auc import auc_from_ranks, roc_auc
 from tagcore.metrics.row_ranking import rank_rows
-from tagcore.scoring import blocks as scores_module
+from tagcore.scoring import blocks
 from tagcore.scoring.blocks import LocalScores
 from tests.tagcore.metrics.problems import InParts, blocks_of, messy_csr, truth_and_scores
 
@@ -20,9 +20,9 @@ def pairs(truth: np.ndarray, scores: np.ndarray) -> float:
     return float(((gap > 0) + 0.5 * (gap == 0)).mean()) if gap.size else float("nan")
 
 
-@pytest.fixture(params=[0, scores_module.KEPT_CELLS], ids=["two walks", "one walk"])
+@pytest.fixture(params=[0, blocks.KEPT_CELLS], ids=["two walks", "one walk"])
 def walks(request, monkeypatch):
-    monkeypatch.setattr(scores_module, "KEPT_CELLS", request.param)
+    monkeypatch.setattr(blocks, "KEPT_CELLS", request.param)
     return 1 if request.param else 2
 
 
@@ -30,15 +30,15 @@ def walks(request, monkeypatch):
 def test_equal_to_counting_pairs(problem, step, kept):
     counts, scores = problem
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scores_module, "KEPT_CELLS", kept)
-        found = roc_auc(messy_csr(counts), blocks_of(scores, step))
+        patch.setattr(blocks, "KEPT_CELLS", kept)
+        auc = roc_auc(messy_csr(counts), blocks_of(scores, step))
     rows = [pairs(t, s) for t, s in zip(counts, scores, strict=True)]
     labels = [pairs(t, s) for t, s in zip(counts.T, scores.T, strict=True)]
-    np.testing.assert_allclose(found.rows, rows, atol=1e-14)
-    np.testing.assert_allclose(found.labels, labels, atol=1e-14)
-    np.testing.assert_allclose(found.micro, pairs(counts.ravel(), scores.ravel()), atol=1e-14)
-    assert found.rows_left_out == np.isnan(rows).sum()
-    assert found.labels_left_out == np.isnan(labels).sum()
+    np.testing.assert_allclose(auc.rows, rows, atol=1e-14)
+    np.testing.assert_allclose(auc.labels, labels, atol=1e-14)
+    np.testing.assert_allclose(auc.micro, pairs(counts.ravel(), scores.ravel()), atol=1e-14)
+    assert auc.rows_left_out == np.isnan(rows).sum()
+    assert auc.labels_left_out == np.isnan(labels).sum()
 
 
 @given(truth_and_scores(), st.lists(st.integers(0, 12), max_size=4))
@@ -48,11 +48,11 @@ def test_parts_give_the_bits_of_the_whole(problem, cuts):
     parts = InParts(scores, cuts, truth=truth)
     ranked = parts.collect(rank_rows)
     joined = {name: np.concatenate([part[name] for part in ranked], axis=-1) for name in ranked[0]}
-    found, whole = areas(parts, truth, **joined), roc_auc(counts, blocks_of(scores, 3))
-    np.testing.assert_array_equal(found.rows, whole.rows)
-    np.testing.assert_array_equal(found.labels, whole.labels)
-    np.testing.assert_array_equal(found.micro, whole.micro)
-    np.testing.assert_array_equal(found.ranking.lrap, whole.ranking.lrap)
+    auc, whole = auc_from_ranks(parts, truth, **joined), roc_auc(counts, blocks_of(scores, 3))
+    np.testing.assert_array_equal(auc.rows, whole.rows)
+    np.testing.assert_array_equal(auc.labels, whole.labels)
+    np.testing.assert_array_equal(auc.micro, whole.micro)
+    np.testing.assert_array_equal(auc.ranking.lrap, whole.ranking.lrap)
 
 
 def test_more_pairs_than_64_bits_hold():
@@ -65,7 +65,7 @@ def test_more_pairs_than_64_bits_hold():
     truth = sp.csr_matrix(np.eye(2))
     many = Many(blocks_of(np.eye(2), 2), truth)
     (ranks,) = many.collect(rank_rows)
-    assert areas(many, truth, **ranks).micro == (2**72 + 12 - 4) / 8
+    assert auc_from_ranks(many, truth, **ranks).micro == (2**72 + 12 - 4) / 8
 
 
 def test_equal_to_scikit_learn(walks):
@@ -74,13 +74,13 @@ def test_equal_to_scikit_learn(walks):
     truth[:2], truth[:, 0] = np.eye(12, dtype=int)[:2], 0
     truth[0, 0], truth[5] = 1, 0
     scores = np.round(truth + rng.normal(size=truth.shape), 1)
-    found = roc_auc(sp.csr_matrix(truth), blocks_of(scores, 7))
+    auc = roc_auc(sp.csr_matrix(truth), blocks_of(scores, 7))
     tagged = truth.any(axis=1)
-    assert found.rows_left_out == (~tagged).sum() > 0
-    np.testing.assert_allclose(found.labels, roc_auc_score(truth, scores, average=None), atol=1e-12)
-    assert found.macro == pytest.approx(roc_auc_score(truth, scores, average="macro"), abs=1e-12)
-    assert found.micro == pytest.approx(roc_auc_score(truth, scores, average="micro"), abs=1e-12)
-    assert found.row == pytest.approx(roc_auc_score(truth[tagged], scores[tagged], average="samples"), abs=1e-12)
+    assert auc.rows_left_out == (~tagged).sum() > 0
+    np.testing.assert_allclose(auc.labels, roc_auc_score(truth, scores, average=None), atol=1e-12)
+    assert auc.macro == pytest.approx(roc_auc_score(truth, scores, average="macro"), abs=1e-12)
+    assert auc.micro == pytest.approx(roc_auc_score(truth, scores, average="micro"), abs=1e-12)
+    assert auc.row == pytest.approx(roc_auc_score(truth[tagged], scores[tagged], average="samples"), abs=1e-12)
 
 
 def test_the_model_is_asked_as_rarely_as_memory_allows(walks):
@@ -95,8 +95,8 @@ def test_the_model_is_asked_as_rarely_as_memory_allows(walks):
 
 
 def test_nothing_to_compare_gives_nan():
-    found = roc_auc(np.zeros((3, 2)), blocks_of(np.zeros((3, 2)), 2))
-    assert np.isnan([found.row, found.macro, found.micro]).all()
+    auc = roc_auc(np.zeros((3, 2)), blocks_of(np.zeros((3, 2)), 2))
+    assert np.isnan([auc.row, auc.macro, auc.micro]).all()
 
 
 def test_float32_and_integer_scores():

@@ -21,12 +21,16 @@ def two_labellings(draw):
 @given(two_labellings())
 def test_equal_to_scikit_learn(pair):
     truth, predicted = ((m > 0).astype(int) for m in pair)
-    found = label_counts(*(messy_csr(m) for m in pair))
+    label_totals = label_counts(*(messy_csr(m) for m in pair))
     confusion = multilabel_confusion_matrix(truth, predicted)
-    assert found.tp.tolist() == confusion[:, 1, 1].tolist()
-    assert found.fp.tolist() == confusion[:, 0, 1].tolist()
-    assert found.fn.tolist() == confusion[:, 1, 0].tolist()
-    for average, quality in ((None, found.per_label()), ("micro", found.micro()), ("macro", found.macro())):
+    assert label_totals.tp.tolist() == confusion[:, 1, 1].tolist()
+    assert label_totals.fp.tolist() == confusion[:, 0, 1].tolist()
+    assert label_totals.fn.tolist() == confusion[:, 1, 0].tolist()
+    for average, quality in (
+        (None, label_totals.per_label()),
+        ("micro", label_totals.micro()),
+        ("macro", label_totals.macro()),
+    ):
         expected = precision_recall_fscore_support(truth, predicted, average=average, zero_division=0)[:3]
         np.testing.assert_allclose(quality, expected, atol=1e-14)
 
@@ -38,10 +42,10 @@ def test_the_first_k_of_a_ranking(problem, data):
     top = ranking(scores, counts.shape[1])
     chosen = np.zeros(counts.shape)
     np.put_along_axis(chosen, top[:, :k], 1, axis=1)
-    found = label_counts_at(messy_csr(counts), top, k)
-    assert found.tp.tolist() == ((counts > 0) & (chosen > 0)).sum(axis=0).tolist()
-    assert (found.tp + found.fp).tolist() == chosen.sum(axis=0).tolist()
-    assert (found.tp + found.fn).tolist() == (counts > 0).sum(axis=0).tolist()
+    label_totals = label_counts_at(messy_csr(counts), top, k)
+    assert label_totals.tp.tolist() == ((counts > 0) & (chosen > 0)).sum(axis=0).tolist()
+    assert (label_totals.tp + label_totals.fp).tolist() == chosen.sum(axis=0).tolist()
+    assert (label_totals.tp + label_totals.fn).tolist() == (counts > 0).sum(axis=0).tolist()
 
 
 def test_one_label_and_no_label():

@@ -29,7 +29,7 @@ from tagcore.metrics.intervals import bootstrap_interval, bootstrap_ratio
 from tagcore.metrics.kendall import kendall_at
 from tagcore.metrics.propensity import propensities, propensity_hits
 from tagcore.models import BMLPL, BOMC
-from tagcore.scoring import sharded as prediction
+from tagcore.scoring import sharded
 from tagcore.shards import InProcess
 from tests.problems import noisy
 from tests.tagcore.metrics.problems import ranking
@@ -160,7 +160,7 @@ def test_progress_is_told(problem):
     assert "ECE" in told[-1][2]
 
 
-@pytest.mark.parametrize("kept", [0, prediction.KEPT_CELLS], ids=["asked again", "kept"])
+@pytest.mark.parametrize("kept", [0, sharded.KEPT_CELLS], ids=["asked again", "kept"])
 @pytest.mark.parametrize(
     "model", [KNN(), OneVsRestLinear(), BOMC(), BOMC("independent", threshold_grid="quantile"), BMLPL(4, max_iter=3)]
 )
@@ -170,7 +170,7 @@ def test_the_same_bits_on_any_executor(model, kept, monkeypatch, tmp_path):
     model.fit(X, Y)
     asked = {"labelling": rule_names(), "train_counts": np.asarray((Y > 0).sum(axis=0)).ravel(), "train_documents": 300}
     whole = _single(model, X, Y, **asked)
-    monkeypatch.setattr(prediction, "KEPT_CELLS", kept)
+    monkeypatch.setattr(sharded, "KEPT_CELLS", kept)
     found = []
     for threads in (1, 3):
         evaluation = evaluate(model, InMemory(X, Y), **asked, executor=InProcess(threads))
@@ -185,7 +185,7 @@ def test_the_same_bits_on_any_executor(model, kept, monkeypatch, tmp_path):
 
 def _single(model, X, Y, **asked):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prediction, "_AT_LEAST", ((1, 1), (1, 1)))
+        patch.setattr(sharded, "_AT_LEAST", ((1, 1), (1, 1)))
         return evaluate(model, X, Y, **asked)
 
 
@@ -227,12 +227,12 @@ def test_a_damaged_folder_is_named(evaluation, tmp_path, file, content, message)
 def test_fewer_tags_than_k(n_labels):
     truth = np.zeros((3, n_labels))
     truth[0, 0] = 1
-    found = evaluate(Linear(np.ones((1, n_labels))), sp.csr_matrix(np.ones((3, 1))), truth).summary
-    assert found["P@10"].value == pytest.approx(1 / 30)
-    assert found["R@10"].value == found["nDCG@10"].value == found["acc@10"].value == pytest.approx(1 / 3)
-    assert found["micro-F1@5"].value == pytest.approx(2 / (3 * n_labels + 1))
+    evaluation = evaluate(Linear(np.ones((1, n_labels))), sp.csr_matrix(np.ones((3, 1))), truth).summary
+    assert evaluation["P@10"].value == pytest.approx(1 / 30)
+    assert evaluation["R@10"].value == evaluation["nDCG@10"].value == evaluation["acc@10"].value == pytest.approx(1 / 3)
+    assert evaluation["micro-F1@5"].value == pytest.approx(2 / (3 * n_labels + 1))
     if n_labels == 1:
-        assert math.isnan(found["AUC (row)"].value)
+        assert math.isnan(evaluation["AUC (row)"].value)
 
 
 def test_one_document_and_no_true_tag_at_all():
@@ -246,10 +246,10 @@ def test_one_document_and_no_true_tag_at_all():
 
 
 def test_ks_are_free(problem):
-    found = evaluate(*problem, ks=(12, 2, 2))
-    assert {"P@2", "P@12"} <= found.summary.keys()
-    assert "P@1" not in found.summary
-    assert found.curve.num_rows == 10
+    evaluation = evaluate(*problem, ks=(12, 2, 2))
+    assert {"P@2", "P@12"} <= evaluation.summary.keys()
+    assert "P@1" not in evaluation.summary
+    assert evaluation.curve.num_rows == 10
 
 
 def test_what_cannot_be_measured_is_named(problem):

@@ -20,7 +20,7 @@ from tagcore.metrics.intervals import (
     paired_difference,
     t_interval,
 )
-from tagcore.metrics.kernels import hits as kernels
+from tagcore.metrics.kernels import bootstrap as kernels
 from tagcore.shards import freeze
 
 values = st.lists(st.sampled_from([0.0, 0.2, 0.25, 1 / 3, 1.0, math.nan]), min_size=1, max_size=40)
@@ -35,27 +35,27 @@ def no_warnings():
 
 @given(values, st.integers(0, 2**64 - 1))
 def test_the_mean_lies_among_what_was_seen(numbers, seed):
-    found = bootstrap_interval(np.array(numbers), n_resamples=50, seed=seed)
+    estimate = bootstrap_interval(np.array(numbers), n_resamples=50, seed=seed)
     defined = [v for v in numbers if not math.isnan(v)]
-    assert repr(found) == repr(bootstrap_interval(np.array(numbers), n_resamples=50, seed=seed))
+    assert repr(estimate) == repr(bootstrap_interval(np.array(numbers), n_resamples=50, seed=seed))
     if len(defined) < 2:
-        assert math.isnan(found.low)
-        assert math.isnan(found.high)
-        assert defined == [] or found.value == defined[0]
+        assert math.isnan(estimate.low)
+        assert math.isnan(estimate.high)
+        assert defined == [] or estimate.value == defined[0]
     else:
-        assert found.value == pytest.approx(np.mean(defined))
-        assert min(defined) - 1e-12 <= found.low <= found.high <= max(defined) + 1e-12
+        assert estimate.value == pytest.approx(np.mean(defined))
+        assert min(defined) - 1e-12 <= estimate.low <= estimate.high <= max(defined) + 1e-12
 
 
 def test_equal_to_scipys_bootstrap():
     sample = np.random.default_rng(0).gamma(2.0, size=400)
-    found = bootstrap_interval(sample, level=0.9, n_resamples=9999)
+    estimate = bootstrap_interval(sample, level=0.9, n_resamples=9999)
     theirs = stats.bootstrap(
         (sample,), np.mean, confidence_level=0.9, method="percentile", rng=np.random.default_rng(1)
     ).confidence_interval
     error = sample.std() / np.sqrt(len(sample))
-    assert abs(found.low - theirs.low) < 0.08 * error
-    assert abs(found.high - theirs.high) < 0.08 * error
+    assert abs(estimate.low - theirs.low) < 0.08 * error
+    assert abs(estimate.high - theirs.high) < 0.08 * error
 
 
 def test_draws_follow_their_published_definition():
@@ -73,8 +73,8 @@ def test_draws_follow_their_published_definition():
         draws = [mix((key + (i + 1) * golden) % 2**64) for i in range(30)]
         times = np.bincount([(draw >> 32) * 30 >> 32 for draw in draws], minlength=30)
         means.append(sum(times * sample) / 30)  # in the order of rows, as floats do not add up alike in any other
-    found = bootstrap_interval(sample, n_resamples=3, seed=seed)
-    assert found == Estimate(sample.mean(), *np.quantile(means, [0.025, 0.975]))
+    estimate = bootstrap_interval(sample, n_resamples=3, seed=seed)
+    assert estimate == Estimate(sample.mean(), *np.quantile(means, [0.025, 0.975]))
 
 
 def test_many_rows_and_resamples_are_drawn_alike():
@@ -100,8 +100,8 @@ def test_intervals_keep_their_promise():
     rng = np.random.default_rng(3)
     inside = 0
     for seed in range(300):
-        found = bootstrap_interval(rng.exponential(size=80), level=0.9, n_resamples=300, seed=seed)
-        inside += found.low <= 1.0 <= found.high
+        estimate = bootstrap_interval(rng.exponential(size=80), level=0.9, n_resamples=300, seed=seed)
+        inside += estimate.low <= 1.0 <= estimate.high
     assert 0.83 < inside / 300 < 0.95
 
 
@@ -113,12 +113,15 @@ def test_several_measures_at_once_equal_one_by_one():
 
 def test_a_ratio_of_sums():
     part, whole = np.array([1.0, 0.0, 2.0, 1.0]), np.array([2.0, 1.0, 2.0, 3.0])
-    found = bootstrap_ratio(part, whole)
-    assert found.value == 0.5
-    assert 0 <= found.low < 0.5 < found.high <= 1
+    estimate = bootstrap_ratio(part, whole)
+    assert estimate.value == 0.5
+    assert 0 <= estimate.low < 0.5 < estimate.high <= 1
     assert bootstrap_ratio(np.zeros(3), np.zeros(3)) == Estimate(0, 0, 0)
     assert bootstrap_ratio(whole, whole) == Estimate(1, 1, 1)
-    assert bootstrap_ratios({"a": Ratio(whole, whole), "b": Ratio(part, whole)}) == {"a": Estimate(1, 1, 1), "b": found}
+    assert bootstrap_ratios({"a": Ratio(whole, whole), "b": Ratio(part, whole)}) == {
+        "a": Estimate(1, 1, 1),
+        "b": estimate,
+    }
     assert math.isnan(bootstrap_ratio(part[:1], whole[:1]).low)
 
 
@@ -130,19 +133,19 @@ def test_paired_difference_counts_and_agrees_with_itself(pairs):
         with pytest.raises(ValueError, match="no document has a value in both"):
             paired_difference(a, b)
         return
-    found, back = paired_difference(a, b, n_resamples=199), paired_difference(b, a, n_resamples=199)
-    assert found.n == both.sum() == found.wins + found.losses + found.ties
-    assert found.wins == (a[both] > b[both]).sum() == back.losses
-    assert found.difference == pytest.approx((a[both] - b[both]).mean()) == -back.difference
-    assert found.p_value == back.p_value
-    assert all(0 <= p <= 1 for p in (found.p_value, found.p_value_t))
-    if found.n > 1:
-        assert found.low == pytest.approx(-back.high)
-        if found.p_value > 0.06 and found.n > 5:  # 0.05 and what 199 resamples or the signs of a few can tell
-            assert found.low <= 0 <= found.high
+    comparison, back = paired_difference(a, b, n_resamples=199), paired_difference(b, a, n_resamples=199)
+    assert comparison.n == both.sum() == comparison.wins + comparison.losses + comparison.ties
+    assert comparison.wins == (a[both] > b[both]).sum() == back.losses
+    assert comparison.difference == pytest.approx((a[both] - b[both]).mean()) == -back.difference
+    assert comparison.p_value == back.p_value
+    assert all(0 <= p <= 1 for p in (comparison.p_value, comparison.p_value_t))
+    if comparison.n > 1:
+        assert comparison.low == pytest.approx(-back.high)
+        if comparison.p_value > 0.06 and comparison.n > 5:  # 0.05 and what 199 resamples or the signs of a few can tell
+            assert comparison.low <= 0 <= comparison.high
     else:
-        assert found.p_value == 1
-        assert math.isnan(found.low)
+        assert comparison.p_value == 1
+        assert math.isnan(comparison.low)
 
 
 def test_p_values_equal_scipys():
@@ -150,20 +153,20 @@ def test_p_values_equal_scipys():
     a = rng.random(60)
     b = a + rng.normal(0.05, 0.2, 60)
     b[:7] = a[:7]
-    found = paired_difference(a, b, n_resamples=9999)
-    assert found.ties == 7
-    assert found.p_value_t == pytest.approx(stats.ttest_rel(a, b).pvalue, rel=1e-9)
-    assert found.p_value == pytest.approx(found.p_value_t, abs=0.02)
-    assert found.difference == pytest.approx((a - b).mean())
+    comparison = paired_difference(a, b, n_resamples=9999)
+    assert comparison.ties == 7
+    assert comparison.p_value_t == pytest.approx(stats.ttest_rel(a, b).pvalue, rel=1e-9)
+    assert comparison.p_value == pytest.approx(comparison.p_value_t, abs=0.02)
+    assert comparison.difference == pytest.approx((a - b).mean())
 
 
 def test_no_difference_is_never_significant():
     same = np.array([0.2, 1.0, 0.0])
     for numbers in (same, same[:1], np.array([0.5, np.nan])):
-        found = paired_difference(numbers, numbers)
-        assert (found.p_value, found.p_value_t) == (1, 1)
-        assert found.difference == 0
-        assert found.wins == found.losses == 0
+        comparison = paired_difference(numbers, numbers)
+        assert (comparison.p_value, comparison.p_value_t) == (1, 1)
+        assert comparison.difference == 0
+        assert comparison.wins == comparison.losses == 0
 
 
 def test_a_constant_difference_shows_no_more_than_its_signs():
@@ -211,14 +214,14 @@ def test_bad_input_is_named(call, message):
 @pytest.mark.parametrize("n", [2, 5, 30])
 def test_t_interval_equals_scipy(n):
     values = np.random.default_rng(n).normal(0.4, 0.1, n)
-    found = t_interval(values, level=0.9)
+    estimate = t_interval(values, level=0.9)
     low, high = stats.t.interval(0.9, n - 1, values.mean(), stats.sem(values))
-    assert (found.value, found.low, found.high) == pytest.approx((values.mean(), low, high))
+    assert (estimate.value, estimate.low, estimate.high) == pytest.approx((values.mean(), low, high))
 
 
 @pytest.mark.parametrize("values", [[0.3], [0.3, 0.3, 0.3], [0.3, np.nan]])
 def test_repetitions_that_show_no_spread_have_no_interval(values):
-    found = t_interval(np.array(values))
-    assert np.isnan(found.low)
-    assert np.isnan(found.high)
-    assert found.value == pytest.approx(np.mean(values), nan_ok=True)
+    estimate = t_interval(np.array(values))
+    assert np.isnan(estimate.low)
+    assert np.isnan(estimate.high)
+    assert estimate.value == pytest.approx(np.mean(values), nan_ok=True)

@@ -22,12 +22,12 @@ def test_equal_to_scipy(problem, data):
     n_labels = counts.shape[1]
     k = data.draw(st.integers(1, n_labels))
     top = ranking(scores, n_labels)
-    found, union = kendall_at(messy_csr(counts), top, k), kendall_union_at(messy_csr(counts), top, k)
+    tau, union = kendall_at(messy_csr(counts), top, k), kendall_union_at(messy_csr(counts), top, k)
     for row, order in enumerate(top):
         places = np.full(n_labels, k)  # behind the last place
         places[order[:k]] = np.arange(k)
         suggested = places < k
-        assert found[row] == pytest.approx(tau_b(places[suggested], counts[row][suggested]), abs=1e-14)
+        assert tau[row] == pytest.approx(tau_b(places[suggested], counts[row][suggested]), abs=1e-14)
         both = suggested | (counts[row] > 0)
         assert union[row] == pytest.approx(tau_b(places[both], counts[row][both]), abs=1e-14)
 

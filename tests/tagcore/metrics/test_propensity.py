@@ -6,19 +6,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagcore.metrics.intervals import bootstrap_ratio
-from tagcore.metrics.propensity import DEFAULT, PUBLISHED, Curve, propensities, propensity_hits
+from tagcore.metrics.propensity import DEFAULT_CURVE, PUBLISHED_CURVES, PropensityCurve, propensities, propensity_hits
 from tagcore.metrics.ranking import mark_hits
 from tests.tagcore.metrics.problems import messy_csr, ranking, truth_and_scores
 
 
 def test_the_published_curves():
-    assert DEFAULT == (0.55, 1.5)
-    assert PUBLISHED == {"wikipedia": (0.5, 0.4), "amazon": (0.6, 2.6)}
+    assert DEFAULT_CURVE == (0.55, 1.5)
+    assert PUBLISHED_CURVES == {"wikipedia": (0.5, 0.4), "amazon": (0.6, 2.6)}
     counts, n = np.array([0, 1, 10, 1000]), 15_539
-    for a, b in (DEFAULT, *PUBLISHED.values()):
+    for a, b in (DEFAULT_CURVE, *PUBLISHED_CURVES.values()):
         c = (np.log(n) - 1) * (b + 1) ** a  # equation 2 of the paper, in its other form
         expected = 1 / (1 + c * np.exp(-a * np.log(counts + b)))
-        np.testing.assert_allclose(propensities(counts, n, Curve(a, b)), expected, rtol=1e-13)
+        np.testing.assert_allclose(propensities(counts, n, PropensityCurve(a, b)), expected, rtol=1e-13)
 
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=9), st.integers(50, 10**6))
@@ -98,13 +98,13 @@ def test_no_true_tag_at_all_is_zero():
 @pytest.mark.parametrize(
     ("counts", "n", "curve", "message"),
     [
-        ([1, -1], 5, DEFAULT, "tag 1 has -1, expected one count per tag, 0 to 5"),
-        ([1, 6], 5, DEFAULT, "tag 1 has 6"),
-        ([[1, 2]], 5, DEFAULT, r"shape \(1, 2\)"),
-        ([0], 0, DEFAULT, "n_documents is 0"),
-        ([1], 5, Curve(-1, 1), "a = -1, b = 1"),
-        ([1], 5, Curve(1, 0), "a = 1, b = 0"),
-        ([1], 5, Curve(float("nan"), 1), "a = nan"),
+        ([1, -1], 5, DEFAULT_CURVE, "tag 1 has -1, expected one count per tag, 0 to 5"),
+        ([1, 6], 5, DEFAULT_CURVE, "tag 1 has 6"),
+        ([[1, 2]], 5, DEFAULT_CURVE, r"shape \(1, 2\)"),
+        ([0], 0, DEFAULT_CURVE, "n_documents is 0"),
+        ([1], 5, PropensityCurve(-1, 1), "a = -1, b = 1"),
+        ([1], 5, PropensityCurve(1, 0), "a = 1, b = 0"),
+        ([1], 5, PropensityCurve(float("nan"), 1), "a = nan"),
     ],
 )
 def test_bad_counts_are_named(counts, n, curve, message):

@@ -22,8 +22,8 @@ def test_equal_to_scikit_learn_in_blocks(pairs, step):
 
 
 def test_any_one_shape_and_type():
-    found = rating_errors(np.array([[5, 4], [3, 1]], np.int8), np.array([[4, 4], [3, 3]], np.float32))
-    assert (found.n, found.mae, found.rmse) == (4, 0.75, np.sqrt(5 / 4))
+    errors = rating_errors(np.array([[5, 4], [3, 1]], np.int8), np.array([[4, 4], [3, 3]], np.float32))
+    assert (errors.n, errors.mae, errors.rmse) == (4, 0.75, np.sqrt(5 / 4))
 
 
 def test_none_has_no_error():

@@ -40,24 +40,24 @@ def test_equal_to_scikit_learn(problem, step):
 
 
 def test_rows_of_one_kind_of_label():
-    found = roc_auc([[0, 0, 0], [1, 1, 1]], blocks_of(np.arange(6.0).reshape(2, 3), 2)).ranking
-    assert np.isnan(found.auc).all()
-    assert found.lrap.tolist() == [1, 1]
-    assert found.ranking_loss.tolist() == [0, 0]
-    assert found.coverage.tolist() == [0, 3]
-    assert found.one_error.tolist() == [1, 0]
+    auc = roc_auc([[0, 0, 0], [1, 1, 1]], blocks_of(np.arange(6.0).reshape(2, 3), 2)).ranking
+    assert np.isnan(auc.auc).all()
+    assert auc.lrap.tolist() == [1, 1]
+    assert auc.ranking_loss.tolist() == [0, 0]
+    assert auc.coverage.tolist() == [0, 3]
+    assert auc.one_error.tolist() == [1, 0]
 
 
 @given(truth_and_scores())
 def test_what_the_measures_must_obey(problem):
     counts, scores = problem
-    found = roc_auc(counts, blocks_of(scores, 4)).ranking
+    auc = roc_auc(counts, blocks_of(scores, 4)).ranking
     top = mark_hits(counts, ranking(scores, 1))
-    np.testing.assert_array_equal(found.one_error, 1 - top.precision(1))
+    np.testing.assert_array_equal(auc.one_error, 1 - top.precision(1))
     n_true = (counts > 0).sum(axis=1)
-    assert ((found.coverage >= n_true) & (found.coverage <= counts.shape[1])).all()
-    defined = ~np.isnan(found.auc)
-    assert (found.ranking_loss[defined] >= 1 - found.auc[defined] - 1e-15).all()
+    assert ((auc.coverage >= n_true) & (auc.coverage <= counts.shape[1])).all()
+    defined = ~np.isnan(auc.auc)
+    assert (auc.ranking_loss[defined] >= 1 - auc.auc[defined] - 1e-15).all()
     perfect = roc_auc(counts, blocks_of((counts > 0).astype(float), 4)).ranking
     assert (perfect.lrap == 1).all()
     np.testing.assert_array_equal(perfect.coverage, n_true)

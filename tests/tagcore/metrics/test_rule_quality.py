@@ -17,7 +17,7 @@ from tagcore.metrics.evaluate_model import evaluate
 from tagcore.metrics.evaluation import Evaluation
 from tagcore.metrics.intervals import bootstrap_ratio
 from tagcore.metrics.rule_quality import evaluate_rules, true_f1
-from tagcore.scoring import sharded as prediction
+from tagcore.scoring import sharded
 from tagcore.scoring.sharded import ShardedScores
 from tests.tagcore.metrics.problems import blocks_of, truth_and_scores
 
@@ -94,7 +94,7 @@ def test_every_rule_equals_counting_by_hand(problem, step, shards, data):
         "sampled": scores > expected_f.best(),
     }
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prediction, "_AT_LEAST", ((shards, 1),))
+        patch.setattr(sharded, "_AT_LEAST", ((shards, 1),))
         found = measure(model, truth, rule_names(), rates)
     known = rates > 0 if rates.any() else np.ones(n_labels, bool)  # macro is of the tags that training had
     for line in found.table.to_pylist():
@@ -170,20 +170,20 @@ def test_an_evaluation_holds_and_stores_them(tmp_path):
     truth = sp.csr_matrix(scores + rng.normal(size=(40, 5)) > 0.5)
     model = Able(scores, np.full(5, 0.3))
     trained = {"train_counts": np.arange(1, 6), "train_documents": 20}
-    found = evaluate(model, sp.csr_matrix(scores), truth, labelling=rule_names(), **trained)
+    evaluation = evaluate(model, sp.csr_matrix(scores), truth, labelling=rule_names(), **trained)
     plain = evaluate(model, sp.csr_matrix(scores), truth, **trained)
-    assert found.summary.keys() - plain.summary.keys() == {
+    assert evaluation.summary.keys() - plain.summary.keys() == {
         f"{average}-F1 ({rule})" for average in ("micro", "macro") for rule in rule_names()
     }
-    assert {name: found.summary[name] for name in plain.summary if not math.isnan(plain.summary[name].low)} == {
+    assert {name: evaluation.summary[name] for name in plain.summary if not math.isnan(plain.summary[name].low)} == {
         name: m for name, m in plain.summary.items() if not math.isnan(m.low)
     }
     labels = scores > 0.3
     true = truth.toarray()
     part, whole = 2 * (labels & true).sum(axis=1), labels.sum(axis=1) + true.sum(axis=1)
-    assert found.summary["micro-F1 (thresholds)"] == bootstrap_ratio(part, whole)
-    assert math.isnan(found.summary["macro-F1 (thresholds)"].low)
-    found.save(tmp_path / "e")
+    assert evaluation.summary["micro-F1 (thresholds)"] == bootstrap_ratio(part, whole)
+    assert math.isnan(evaluation.summary["macro-F1 (thresholds)"].low)
+    evaluation.save(tmp_path / "e")
     back = Evaluation.load(tmp_path / "e")
-    assert back.labelling.equals(found.labelling)
-    assert back.expected_f.equals(found.expected_f)
+    assert back.labelling.equals(evaluation.labelling)
+    assert back.expected_f.equals(evaluation.expected_f)

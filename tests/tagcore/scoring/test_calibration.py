@@ -25,10 +25,10 @@ every_calibrator = pytest.mark.parametrize("kind", [IsotonicCalibrator, PlattCal
 def test_calibrators_rise_and_stay_probabilities(kind, samples, others):
     scores, hits = (np.array(column) for column in zip(*samples, strict=True))
     calibrator = kind().fit(scores, hits)
-    found = calibrator(np.sort(np.concatenate([scores, others])))
-    assert (np.diff(found) >= 0).all()
-    assert found[0] >= 0
-    assert found[-1] <= 1
+    probabilities = calibrator(np.sort(np.concatenate([scores, others])))
+    assert (np.diff(probabilities) >= 0).all()
+    assert probabilities[0] >= 0
+    assert probabilities[-1] <= 1
     stored = load(save(calibrator.to_arrays()))
     again = CALIBRATORS[calibrator.name].from_arrays(stored)
     np.testing.assert_array_equal(again(scores), calibrator(scores))
@@ -60,8 +60,8 @@ def test_platt_equals_logistic_regression_on_its_targets(scale, shift):
     theirs = LogisticRegression(C=np.inf, tol=1e-12, max_iter=1000, solver="newton-cholesky")
     theirs.fit(twice, np.repeat([1, 0], 300), sample_weight=np.concatenate([target, 1 - target]))
     grid = np.linspace(-4, 4, 50)
-    found = PlattCalibrator().fit(scale * (plain + shift), hits)(scale * (grid + shift))
-    np.testing.assert_allclose(found, theirs.predict_proba(grid[:, None])[:, 1], atol=1e-8)
+    probabilities = PlattCalibrator().fit(scale * (plain + shift), hits)(scale * (grid + shift))
+    np.testing.assert_allclose(probabilities, theirs.predict_proba(grid[:, None])[:, 1], atol=1e-8)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -81,10 +81,10 @@ def test_platt_is_at_its_optimum_also_with_heavy_tails(seed):
 @pytest.mark.parametrize("gap", [1e-3, 1e6])
 def test_platt_on_hits_that_a_score_parts_perfectly(gap):
     scores = np.concatenate([np.arange(50.0), gap + 50 + np.arange(50.0)])
-    found = PlattCalibrator().fit(scores, scores >= 50)(scores)
-    assert found[:50].max() < 0.5 < found[50:].min()
-    assert found.min() > 0
-    assert found.max() < 1
+    probabilities = PlattCalibrator().fit(scores, scores >= 50)(scores)
+    assert probabilities[:50].max() < 0.5 < probabilities[50:].min()
+    assert probabilities.min() > 0
+    assert probabilities.max() < 1
 
 
 @pytest.mark.parametrize("n", [1, 5, 1000])
@@ -106,9 +106,9 @@ def test_one_score_gives_the_share_of_hits():
 @every_calibrator
 def test_scores_that_mislead_give_a_flat_curve(kind):
     scores = np.linspace(0, 1, 100)
-    found = kind().fit(scores, scores < 0.5)(scores)
-    assert np.ptp(found) == 0
-    assert found[0] == pytest.approx(0.5, abs=1e-9)
+    probabilities = kind().fit(scores, scores < 0.5)(scores)
+    assert np.ptp(probabilities) == 0
+    assert probabilities[0] == pytest.approx(0.5, abs=1e-9)
 
 
 @every_calibrator

@@ -23,10 +23,10 @@ def test_pushes_and_bias_add_up_to_the_score(model, normalise):
     ((_, scores),) = model.score_blocks(X)
     for row in (0, 1, 2, 5):  # row 0 has no word
         for tag in (0, 7, 19):  # nothing has tag 19
-            found = model.explain(X[row], tag)
-            assert set(found.words) == set(X[row].indices)
-            assert found.push.shape == found.words.shape
-            assert found.bias + found.push.sum() == pytest.approx(scores[row, tag], abs=1e-5)
+            explanation = model.explain(X[row], tag)
+            assert set(explanation.words) == set(X[row].indices)
+            assert explanation.push.shape == explanation.words.shape
+            assert explanation.bias + explanation.push.sum() == pytest.approx(scores[row, tag], abs=1e-5)
 
 
 def tagger_of(model):
@@ -55,8 +55,8 @@ def test_what_cannot_be_explained():
 
 def test_spreads_go_with_their_words():
     terms = np.array(["a", "b", "c", "d"])
-    found = pushes(Explanation(np.array([3, 0, 1]), np.array([0.5, -2.0, 0.5]), np.array([0.1, 0.2, 0.3]), -1.0), terms)
-    assert found == [
+    named = pushes(Explanation(np.array([3, 0, 1]), np.array([0.5, -2.0, 0.5]), np.array([0.1, 0.2, 0.3]), -1.0), terms)
+    assert named == [
         WordPush("a", -2.0, 0.2),
         WordPush("d", 0.5, 0.1),
         WordPush("b", 0.5, 0.3),
@@ -68,6 +68,6 @@ def test_spreads_go_with_their_words():
 
 def test_a_weightless_word_pushes_nothing():
     model = OneVsRestLinear().fit(sp.csr_matrix(np.eye(4)), sp.csr_matrix(np.eye(4)[:, :2]))
-    found = model.explain(sp.csr_matrix([[0.0, 0.0, 0.0, 1.0]]), 0)
-    assert found.spread is None
-    assert len(found.push) == 1
+    explanation = model.explain(sp.csr_matrix([[0.0, 0.0, 0.0, 1.0]]), 0)
+    assert explanation.spread is None
+    assert len(explanation.push) == 1

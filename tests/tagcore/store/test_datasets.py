@@ -94,7 +94,7 @@ def test_numbered_parameters_come_back(tmp_path):
 def test_row_groups_are_the_blocks_that_were_appended(tmp_path):
     corpus().save(tmp_path / "set", rows_per_group=2)
     data = Dataset.open(tmp_path / "set", "corpus")
-    assert data.groups("documents") == data.groups("taggings") == 2
+    assert data.n_row_groups("documents") == data.n_row_groups("taggings") == 2
     assert [t.num_rows for t in data.blocks("documents")] == [2, 1]
     assert [t["document"].to_pylist() for t in data.blocks("taggings", ["document"])] == [[0, 1, 1], []]
 

@@ -31,7 +31,7 @@ def test_a_bucket_keeps_files_as_a_folder_does(bucket, tmp_path):
         assert storage.names() == ["b", "part"]
         assert storage.read("b") == storage.open("b").read() == b"new"
         with storage.open("b") as content:
-            storage.inside("copy").fill("b", content)
+            storage.inside("copy").write_stream("b", content)
         assert storage.inside("copy").read("b") == b"new"
         storage.remove("copy")
         for name, found in storage.inside("part").read_arrays("a").items():

@@ -1,22 +1,7 @@
-"""Weights and user counts of suggested tags: gains by propensity, and rank correlation with users."""
+"""Rank correlation of suggestions with the user counts of tags: Kendall's τ-b."""
 
 import numpy as np
 from numba import njit
-
-
-@njit(cache=True, nogil=True)
-def weigh_hits(indptr, indices, top, right, weights, gain, best):
-    """Fills gain (n, k), the weight of every right suggestion, and best (n, k), the largest weights of true tags."""
-    n, k = top.shape
-    for row in range(n):
-        for place in range(k):
-            gain[row, place] = weights[top[row, place]] if right[row, place] else 0.0
-        true = np.empty(indptr[row + 1] - indptr[row], np.float64)
-        for e in range(true.size):
-            true[e] = -weights[indices[indptr[row] + e]]
-        true.sort()
-        for place in range(k):
-            best[row, place] = -true[place] if place < true.size else 0.0
 
 
 @njit(cache=True, nogil=True)

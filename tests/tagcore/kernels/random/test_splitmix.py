@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tagcore.kernels.random.hashing import hash_rows
+from tagcore.kernels.random.hashing import hash_strings
 from tagcore.kernels.random.splitmix import GOLDEN, mix
 
 WORD = 2**64 - 1
@@ -29,4 +29,4 @@ def test_a_hash_of_strings_is_fnv_with_a_seed_and_the_finaliser():
         for byte in text:
             h = (h ^ byte) * 1099511628211 & WORD
         expected.append(int(mix(np.uint64(h))))
-    assert hash_rows(np.frombuffer(b"".join(texts), np.uint8), offsets, seed).tolist() == expected
+    assert hash_strings(np.frombuffer(b"".join(texts), np.uint8), offsets, seed).tolist() == expected

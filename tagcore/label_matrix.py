@@ -1,0 +1,40 @@
+"""Tags of rows as matrices: how often each tag was given to each row, and which cells were looked at."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_array
+
+
+def label_matrix(y: Any, n: int) -> sp.csr_matrix:
+    """Tags or their counts, CSR or dense, as a CSR matrix (n, L) without stored zeros."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    Y = check_array(y, accept_sparse="csr", dtype=np.float64, ensure_2d=False, ensure_min_samples=0, input_name="y")
+    Y = sp.csr_matrix(Y if Y.ndim == 2 else np.reshape(Y, (-1, 1)), copy=True)  # y stays the caller's
+    if Y.shape[0] != n:
+        raise ValueError(f"X has {n} rows, y has {Y.shape[0]}: inconsistent numbers of samples")
+    if Y.nnz and Y.data.min() < 0:
+        at = int(Y.data.argmin())
+        row = int(np.searchsorted(Y.indptr, at, side="right")) - 1
+        raise ValueError(f"y holds a negative count {Y.data[at]} in row {row}, tag {Y.indices[at]}")
+    Y.sum_duplicates()
+    Y.eliminate_zeros()
+    return Y
+
+
+def observed_cells(observed: Any, shape: tuple[int, int]) -> sp.csr_matrix:
+    """The cells of y that were looked at, CSR or dense, as a CSR matrix of ones."""
+    checked = check_array(observed, accept_sparse="csr", dtype=np.float64, input_name="observed")
+    cells = sp.csr_matrix(checked, copy=True)  # observed stays the caller's
+    if cells.shape != shape:
+        raise ValueError(f"observed has shape {cells.shape}, expected that of y, {shape}")
+    cells.sum_duplicates()
+    cells.eliminate_zeros()
+    if cells.nnz == 0:
+        raise ValueError("observed hides every cell of y: there is nothing to learn from")
+    if cells.data.min() < 0:
+        raise ValueError(f"observed holds {cells.data.min()}, expected 0 or, where a cell was looked at, more")
+    cells.data[:] = 1.0
+    return cells

@@ -1,4 +1,4 @@
-"""Texts to features: HTML stripped, words found, vocabulary chosen, tf-idf rows."""
+"""Texts to features: HTML stripped, words read, vocabulary chosen, tf-idf rows."""
 
 from tagcore.text.vectoriser import Vectoriser
 

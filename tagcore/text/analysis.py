@@ -1,6 +1,6 @@
 """From texts to sequences of term ids: words, without stop words, stemmed, joined to n-grams.
 
-A `TermLearner` gives every new term an id; a `Lookup` knows a fixed list of terms and finds their columns.
+A `TermLearner` gives every new term an id; a `TermLookup` knows a fixed list of terms and finds their columns.
 """
 
 from collections.abc import Callable
@@ -12,17 +12,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tagcore.kernels.text.tfidf import drop, relabel
-from tagcore.text.columns import buffers
 from tagcore.text.ngrams import GramTable
 from tagcore.text.stemming import Stemmer
+from tagcore.text.string_arrays import buffers
 from tagcore.text.terms import TermTable
 from tagcore.text.tokens import Sequences, tokenise
 
 _UNKNOWN, _STOP = -1, -2  # no term, and ends an n-gram; no term, and n-grams pass over it
 
 
-class Reader(Protocol):
-    """What reads texts into ids of a table of words, -1 for unknown ones if it may not grow."""
+class WordReader(Protocol):
+    """A function that reads texts into ids of a table of words, -1 for unknown ones if it may not grow."""
 
     def __call__(self, texts: pa.Array, table: TermTable, *, grow: bool) -> Sequences: ...
 
@@ -31,24 +31,24 @@ class Reader(Protocol):
 class Analysis:
     """How texts become terms."""
 
-    read: Reader
+    read: WordReader
     stop_words: pa.Array
     stemmer: Stemmer | None
     ngram_range: tuple[int, int]
 
     @property
-    def joins(self) -> bool:
+    def makes_ngrams(self) -> bool:
         return self.ngram_range != (1, 1)
 
     def stems(self, words: pa.Array) -> pa.Array:
-        """The words as they are counted."""
+        """Gives the words as they are counted: their stems, or the words themselves."""
         return pa.array(self.stemmer(words.to_pylist()), pa.large_string()) if self.stemmer else words
 
 
 def word_analysis(
     lowercase: bool, stop_words: frozenset[str], stemmer: Stemmer | None, ngram_range: tuple[int, int]
 ) -> Analysis:
-    """The words of scikit-learn's default pattern, read by the kernel."""
+    """Gives the analysis by the words of scikit-learn's default pattern, read by the kernel."""
 
     def read(texts: pa.Array, table: TermTable, *, grow: bool) -> Sequences:
         return tokenise(texts, table, lowercase=lowercase, grow=grow)
@@ -57,16 +57,16 @@ def word_analysis(
 
 
 def python_analysis(analyse: Callable[[str], list[str]]) -> Analysis:
-    """Whatever a Python function finds in a text, one text at a time."""
+    """Gives the analysis by whatever a Python function finds in a text, one text at a time."""
 
     def read(texts: pa.Array, table: TermTable, *, grow: bool) -> Sequences:
-        found = [list(analyse(text)) for text in texts.to_pylist()]
-        terms = [term for of_text in found for term in of_text]
+        terms_by_text = [list(analyse(text)) for text in texts.to_pylist()]
+        terms = [term for of_text in terms_by_text for term in of_text]
         odd = next((term for term in terms if not isinstance(term, str)), None)
         if odd is not None:
             raise ValueError(f"the analyser must give strings, got {type(odd).__name__} {odd!r:.80}")
         strings = pa.array(terms, pa.large_string())
-        indptr = np.cumsum([0, *map(len, found)])
+        indptr = np.cumsum([0, *map(len, terms_by_text)])
         return Sequences(table.add(strings) if grow else table.find(strings), indptr)
 
     return Analysis(read, pa.array([], pa.large_string()), None, (1, 1))
@@ -80,42 +80,45 @@ class TermLearner:
         self._words = TermTable()
         self._counted = TermTable() if analysis.stemmer else self._words
         self._labels = np.empty(0, np.int32)  # id in `_counted` by id in `_words`
-        self._grams = GramTable() if analysis.joins else None
+        self._grams = GramTable() if analysis.makes_ngrams else None
 
     def __len__(self) -> int:
         return len(self._counted if self._grams is None else self._grams)
 
     def ids(self, texts: pa.Array) -> Sequences:
         analysis = self._analysis
-        found = analysis.read(texts, self._words, grow=True)
+        sequences = analysis.read(texts, self._words, grow=True)
         if len(analysis.stop_words) or analysis.stemmer:
             self._label_new_words()
-            found = Sequences(relabel(found.ids, self._labels), found.indptr)
+            sequences = Sequences(relabel(sequences.ids, self._labels), sequences.indptr)
         if self._grams is None:
-            return found
-        found = Sequences(*drop(*found, _STOP))
-        return self._grams.extract(found, analysis.ngram_range, grow=True)
+            return sequences
+        sequences = Sequences(*drop(*sequences, _STOP))
+        return self._grams.extract(sequences, analysis.ngram_range, grow=True)
 
     def strings(self, ids: np.ndarray) -> pa.Array:
         return self._counted.strings(ids) if self._grams is None else self._grams.strings(ids, self._counted)
 
-    def plain(self, ids: np.ndarray) -> dict[str, np.ndarray]:
-        """The terms with these ids, as `Gathering` takes them."""
+    def term_arrays(self, ids: np.ndarray) -> dict[str, np.ndarray]:
+        """Gives the terms with these ids, as `MergedFrequencies` takes them."""
         if self._grams is None:
-            return _spelled(self._counted.strings(ids))
+            return _string_buffers(self._counted.strings(ids))
         words, indptr = self._grams.words(ids)
-        return _spelled(self._counted.strings(np.arange(len(self._counted)))) | {"grams": words, "indptr": indptr}
+        return _string_buffers(self._counted.strings(np.arange(len(self._counted)))) | {
+            "grams": words,
+            "indptr": indptr,
+        }
 
     def _label_new_words(self) -> None:
         new = np.arange(len(self._labels), len(self._words), dtype=np.int32)
         words = self._words.strings(new)
-        kept = ~_are_in(words, self._analysis.stop_words)
+        kept = ~_is_stop_word(words, self._analysis.stop_words)
         labels = np.full(new.size, _STOP, np.int32)
         labels[kept] = self._counted.add(self._analysis.stems(words.filter(pa.array(kept))))
         self._labels = np.concatenate([self._labels, labels])
 
 
-class Lookup:
+class TermLookup:
     """Columns of known terms, in the order given. Safe to use from several threads: nothing in it changes."""
 
     def __init__(self, analysis: Analysis, terms: pa.Array) -> None:
@@ -124,7 +127,7 @@ class Lookup:
         self._n_terms = len(terms)
         self._words = TermTable(len(terms))
         self._grams = None
-        if analysis.joins:
+        if analysis.makes_ngrams:
             parts = pc.split_pattern(terms, " ")
             self._grams = GramTable()
             words = Sequences(self._words.add(parts.flatten()), parts.offsets.to_numpy().astype(np.int64))
@@ -145,35 +148,36 @@ class Lookup:
     def ids(self, texts: pa.Array) -> Sequences:
         analysis = self._analysis
         if analysis.stemmer:
-            found = self._stemmed(texts)
+            sequences = self._stemmed(texts)
         else:
-            found = analysis.read(texts, self._words, grow=False)
+            sequences = analysis.read(texts, self._words, grow=False)
             if self._labels is not None:
-                found = Sequences(relabel(found.ids, self._labels), found.indptr)
+                sequences = Sequences(relabel(sequences.ids, self._labels), sequences.indptr)
         if self._grams is None:
-            return found
-        found = self._grams.extract(Sequences(*drop(*found, _STOP)), analysis.ngram_range, grow=False)
-        return Sequences(relabel(found.ids, self._columns), found.indptr)
+            return sequences
+        sequences = self._grams.extract(Sequences(*drop(*sequences, _STOP)), analysis.ngram_range, grow=False)
+        return Sequences(relabel(sequences.ids, self._columns), sequences.indptr)
 
-    def plain(self, ids: np.ndarray) -> dict[str, np.ndarray]:
+    def term_arrays(self, ids: np.ndarray) -> dict[str, np.ndarray]:
+        """Gives the terms with these ids, as `MergedFrequencies` takes them."""
         return {"ids": ids}
 
     def _stemmed(self, texts: pa.Array) -> Sequences:
-        """Any word may have a known stem, so the block's own words are collected and stemmed first."""
-        own = TermTable()
-        found = self._analysis.read(texts, own, grow=True)
-        words = own.strings(np.arange(len(own)))
+        """Reads stems. Any word may have a known stem, so the block's own words are collected and stemmed first."""
+        block_words = TermTable()
+        sequences = self._analysis.read(texts, block_words, grow=True)
+        words = block_words.strings(np.arange(len(block_words)))
         labels = self._words.find(self._analysis.stems(words))
-        labels[_are_in(words, self._analysis.stop_words)] = _STOP
-        return Sequences(relabel(found.ids, labels), found.indptr)
+        labels[_is_stop_word(words, self._analysis.stop_words)] = _STOP
+        return Sequences(relabel(sequences.ids, labels), sequences.indptr)
 
 
-def _spelled(strings: pa.Array) -> dict[str, np.ndarray]:
+def _string_buffers(strings: pa.Array) -> dict[str, np.ndarray]:
     data, offsets = buffers(strings)
     return {"words": data, "offsets": offsets}
 
 
-def _are_in(words: pa.Array, stop_words: pa.Array) -> np.ndarray:
+def _is_stop_word(words: pa.Array, stop_words: pa.Array) -> np.ndarray:
     if not len(stop_words):
         return np.zeros(len(words), np.bool_)
     return pc.is_in(words, stop_words).to_numpy(zero_copy_only=False)

@@ -5,7 +5,7 @@ import scipy.sparse as sp
 
 
 def clean_counts(counts: sp.spmatrix, width: int, first: int = 0, *, signed: bool = False) -> sp.csr_matrix:
-    """Sorted rows without zeros; ValueError where a count is no number or a column is missing.
+    """Gives sorted rows without zeros; ValueError where a count is no number or a column is missing.
 
     Unless `signed`, a count below 0 is wrong as well. `first` is the number of the first row, for the message.
     """
@@ -32,7 +32,7 @@ def clean_counts(counts: sp.spmatrix, width: int, first: int = 0, *, signed: boo
 
 
 def bag_frequencies(rows: sp.csr_matrix) -> dict[str, np.ndarray]:
-    """Of clean rows: in how many each column is not 0, and the sum of its sizes, for columns that are in some."""
+    """Counts in clean rows how many have each column, and sums its sizes; columns in no row are left out."""
     width = rows.shape[1]
     df = np.bincount(rows.indices, minlength=width)
     tf = np.bincount(rows.indices, weights=np.abs(rows.data), minlength=width)

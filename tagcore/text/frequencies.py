@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from tagcore.kernels.text import tfidf as kernel
-from tagcore.text.columns import from_buffers
 from tagcore.text.ngrams import GramTable
+from tagcore.text.string_arrays import from_buffers
 from tagcore.text.terms import TermTable
 from tagcore.text.tokens import Sequences
 
@@ -16,7 +16,7 @@ Arrays = dict[str, np.ndarray]
 
 
 class TermCounts(NamedTuple):
-    """What documents tell about their terms, by id."""
+    """Counts of the terms of some documents, by id."""
 
     n_documents: int
     df: np.ndarray
@@ -34,14 +34,14 @@ class Frequencies:
         self._n_terms = 0
 
     def grow(self, n_terms: int) -> None:
-        """So many terms are known by now."""
+        """Makes room for `n_terms` terms."""
         if n_terms > self._df.size:
             room = max(n_terms, 2 * self._df.size) - self._df.size
             self._df, self._tf = (np.concatenate([a, np.zeros(room, a.dtype)]) for a in (self._df, self._tf))
         self._n_terms = n_terms
 
     def add(self, ids: np.ndarray, df: np.ndarray, tf: np.ndarray, n_documents: int) -> None:
-        """What was counted elsewhere; every id once."""
+        """Adds frequencies that were counted elsewhere; every id once."""
         self._df[ids] += df
         self._tf[ids] += tf
         self.n_documents += n_documents
@@ -56,23 +56,23 @@ class Frequencies:
 
 
 class TextFrequencies(Frequencies):
-    """Those of texts, block by block."""
+    """Frequencies of the terms of texts, counted block by block."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._seen = np.empty(0, np.int64)  # the last text with the term
+        self._last_text = np.empty(0, np.int64)  # the last text with the term
 
-    def add_texts(self, found: Sequences, n_terms: int) -> None:
-        """One block; `n_terms` are known by now."""
+    def add_texts(self, sequences: Sequences, n_terms: int) -> None:
+        """Counts one block of texts; `n_terms` are known by now."""
         self.grow(n_terms)
-        unseen = np.full(self._df.size - self._seen.size, -1)
-        self._seen = np.concatenate([self._seen, unseen]) if unseen.size else self._seen
-        kernel.tally(*found, self.n_documents, self._df, self._tf, self._seen)
-        self.n_documents += found.indptr.size - 1
+        unseen = np.full(self._df.size - self._last_text.size, -1)
+        self._last_text = np.concatenate([self._last_text, unseen]) if unseen.size else self._last_text
+        kernel.tally(*sequences, self.n_documents, self._df, self._tf, self._last_text)
+        self.n_documents += sequences.indptr.size - 1
 
 
-class Gathering:
-    """Counts of parts of the documents, put together: by the ids of `fixed` terms, or by the terms themselves.
+class MergedFrequencies:
+    """Frequencies of parts of the documents, added up: by the ids of `fixed` terms, or by the terms themselves.
 
     Counts of texts are integers and add up to the same in any order; sums of real values are those of the order given.
     """
@@ -85,16 +85,16 @@ class Gathering:
         self._frequencies.grow(0 if fixed is None else len(fixed))
 
     def add(self, part: Arrays) -> None:
-        """One part: `ids` of fixed terms, or `words` as strings, or also grams as runs of these, with their numbers."""
-        ids = part["ids"] if "ids" in part else self._numbered(part)
+        """Adds one part: `ids` of fixed terms, or `words` as strings, or also `grams` as runs of words, with counts."""
+        ids = part["ids"] if "ids" in part else self._ids_of_terms(part)
         self._frequencies.add(ids, part["df"], part["tf"], int(part["n_documents"]))
 
     @property
     def counts(self) -> TermCounts:
-        seen = self._frequencies
-        return TermCounts(seen.n_documents, seen.df, seen.tf, self._strings)
+        frequencies = self._frequencies
+        return TermCounts(frequencies.n_documents, frequencies.df, frequencies.tf, self._strings)
 
-    def _numbered(self, part: Arrays) -> np.ndarray:
+    def _ids_of_terms(self, part: Arrays) -> np.ndarray:
         ids = self._words.add(from_buffers(part["words"], part["offsets"]))
         if "grams" in part:
             self._grams = self._grams or GramTable()

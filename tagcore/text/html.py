@@ -28,7 +28,7 @@ _SELF_CLOSING = re.compile(
 
 
 def strip_html(text: str, limit: int = LIMIT) -> str:
-    """Text as a reader sees it, whitespace run together; what holds no markup is returned unchanged."""
+    """Gives text as a reader sees it, whitespace run together; what holds no markup is returned unchanged."""
     if len(text) > limit:
         raise ValueError(f"HTML of {len(text)} characters, expected at most {limit}")
     if not _MARKUP.search(text):

@@ -25,7 +25,7 @@ class GramTable:
         return int(self._used[0])
 
     def extract(self, words: Sequences, ngram_range: tuple[int, int], *, grow: bool) -> Sequences:
-        """The grams of every text; unknown ones are added, or left out if the table may not `grow`."""
+        """Gives the grams of every text; unknown ones are added, or left out if the table may not `grow`."""
         shortest, longest = ngram_range
         rows = words.indptr.size - 1
         out = np.empty(words.ids.size * (longest - shortest + 1), np.int32)
@@ -36,7 +36,7 @@ class GramTable:
         return Sequences(out[: indptr[-1]].copy(), indptr)
 
     def plant(self, words: Sequences) -> np.ndarray:
-        """Id of each whole sequence as one gram."""
+        """Gives the id of each whole sequence as one gram, added if it is new."""
         rows = words.indptr.size - 1
         grams = np.empty(rows, np.int32)
         row = 0
@@ -45,7 +45,7 @@ class GramTable:
         return grams
 
     def strings(self, grams: np.ndarray, words: TermTable) -> pa.Array:
-        """The grams with these ids, their words joined by a space."""
+        """Gives the grams with these ids, their words joined by a space."""
         grams = np.asarray(grams, np.int64)
         joined = words.strings(self._lasts[grams])
         left = self._prefixes[grams]
@@ -57,7 +57,7 @@ class GramTable:
         return joined
 
     def words(self, grams: np.ndarray) -> Sequences:
-        """The words of the grams with these ids."""
+        """Gives the words of the grams with these ids."""
         lengths = np.ones(len(grams), np.int64)
         for _, longer in self._prefixes_of(grams):
             lengths[longer] += 1
@@ -69,7 +69,7 @@ class GramTable:
         return Sequences(ids, indptr)
 
     def _prefixes_of(self, grams: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """One word shorter each time: prefixes, and the places of the grams that have them."""
+        """Yields prefixes, one word shorter each time, and the places of the grams that have them."""
         places = np.arange(len(grams))
         while len(grams := self._prefixes[grams]):
             longer = grams >= 0

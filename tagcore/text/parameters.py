@@ -85,7 +85,7 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 
 def check_parameters(params: dict[str, Any]) -> None:
-    """ValueError that names the first parameter out of its range, its value and what was expected."""
+    """Raises ValueError that names the first parameter out of its range, its value and what was expected."""
     for name, (is_right, expected) in _RULES.items():
         if not is_right(params[name]):
             raise ValueError(f"{name}={params[name]!r:.80}: expected {expected}")
@@ -94,7 +94,7 @@ def check_parameters(params: dict[str, Any]) -> None:
 
 
 def build_analysis(params: dict[str, Any]) -> Analysis:
-    """The analysis of checked parameters: by the kernel if it can, by Python otherwise."""
+    """Gives the analysis of checked parameters: by the kernel if it can, by Python otherwise."""
     stemmer = stemmer_of(params["stem"]) if params["stem"] is not None else None
     if _python_reasons(params):
         return python_analysis(_python_analyser(params, stemmer))
@@ -103,7 +103,7 @@ def build_analysis(params: dict[str, Any]) -> Analysis:
 
 
 def warn_if_python(params: dict[str, Any]) -> None:
-    """Says which parameters have no fast path."""
+    """Warns which parameters have no fast path."""
     reasons = _python_reasons(params)
     if reasons:
         message = f"no fast path for {', '.join(reasons)}: texts are analysed in Python, one by one"

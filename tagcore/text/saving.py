@@ -21,7 +21,7 @@ class VectoriserError(ValueError):
 
 
 class FittedVectoriser(NamedTuple):
-    """What a vectoriser has learnt."""
+    """The fitted state of a vectoriser."""
 
     terms: pa.Array
     df: np.ndarray
@@ -31,8 +31,8 @@ class FittedVectoriser(NamedTuple):
     n_features_in: int
 
 
-def write(folder: Path, params: dict[str, Any], fitted: FittedVectoriser) -> None:
-    """Both files, into a folder that is made if need be."""
+def write_vectoriser(folder: Path, params: dict[str, Any], fitted: FittedVectoriser) -> None:
+    """Writes both files, into a folder that is made if need be."""
     head = {
         "format": FORMAT,
         "n_terms": len(fitted.terms),
@@ -47,8 +47,8 @@ def write(folder: Path, params: dict[str, Any], fitted: FittedVectoriser) -> Non
     (folder / HEAD).write_text(json.dumps(head, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def read(folder: Path, names: Collection[str]) -> tuple[dict[str, Any], FittedVectoriser]:
-    """(parameters, what was learnt); `names` are the parameters to expect."""
+def read_vectoriser(folder: Path, names: Collection[str]) -> tuple[dict[str, Any], FittedVectoriser]:
+    """Reads (parameters, fitted state); `names` are the parameters to expect."""
     head = _read_head(folder / HEAD)
     fitted = _read_terms(folder / TERMS, head)
     params = _read_params(folder / HEAD, head, names)
@@ -57,7 +57,7 @@ def read(folder: Path, names: Collection[str]) -> tuple[dict[str, Any], FittedVe
 
 
 def _plain(name: str, value: Any) -> Any:
-    """A parameter as JSON can hold it."""
+    """Gives a parameter as JSON can hold it."""
     if name == "dtype":
         return np.dtype(value).name
     if callable(value):
@@ -75,8 +75,8 @@ def _read_head(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise VectoriserError(f"{path}: not readable as JSON: {error}") from None
     if not isinstance(head, dict) or head.get("format") != FORMAT:
-        found = head.get("format") if isinstance(head, dict) else type(head).__name__
-        raise VectoriserError(f"{path}: format {found!r}, expected {FORMAT}")
+        version = head.get("format") if isinstance(head, dict) else type(head).__name__
+        raise VectoriserError(f"{path}: format {version!r}, expected {FORMAT}")
     for name in _COUNTS:
         if not isinstance(head.get(name), int) or head[name] < 1:
             raise VectoriserError(f"{path}: {name} is {head.get(name)!r}, expected a number from 1")
@@ -99,10 +99,10 @@ def _read_params(path: Path, head: dict[str, Any], names: Collection[str]) -> di
 def _read_terms(path: Path, head: dict[str, Any]) -> FittedVectoriser:
     try:
         table = pq.read_table(path)
-        wanted = pa.schema(
+        schema = pa.schema(
             [("term", pa.large_string()), ("df", pa.int64()), ("idf", pa.float64()), ("column", pa.int64())]
         )
-        table = table.select(wanted.names).cast(wanted).combine_chunks()
+        table = table.select(schema.names).cast(schema).combine_chunks()
         table.validate(full=True)
     except (OSError, pa.ArrowException, KeyError) as error:
         raise VectoriserError(f"{path}: not readable as a table of term, df, idf, column: {error}") from None

@@ -23,7 +23,7 @@ _MANY = 2**16 - 1  # numbers of 16 bits sort by radix
 
 
 def information_gain(X: sp.csr_matrix, Y: sp.csr_matrix, min_tag_df: int = MIN_TAG_DF) -> np.ndarray:
-    """IG(w) = Σ_t MI(presence of w; presence of t) over the tags t on at least `min_tag_df` documents.
+    """Gives IG(w) = Σ_t MI(presence of w; presence of t) over the tags t on at least `min_tag_df` documents.
 
     A word and a tag that never meet contribute what their document frequencies alone decide, so that is summed once
     for each pair of frequencies; only pairs that meet are looked at, and no words × tags array exists. The gain of a
@@ -47,14 +47,14 @@ def information_gain(X: sp.csr_matrix, Y: sp.csr_matrix, min_tag_df: int = MIN_T
 
 
 def mutual_information(X: sp.csr_matrix, labels: ArrayLike | sp.csr_matrix) -> np.ndarray:
-    """MI(w) = MI(presence of w; class), for one class per document: a vector of labels, or one-hot rows."""
-    classes, numbered = np.unique(_label_vector(labels), return_inverse=True)
-    sizes = np.bincount(numbered, minlength=classes.size)
-    return mutual_information_of_counts(class_counts(X, numbered, classes.size), sizes)
+    """Gives MI(w) = MI(presence of w; class), for one class per document: a vector of labels, or one-hot rows."""
+    classes, class_of_row = np.unique(_label_vector(labels), return_inverse=True)
+    sizes = np.bincount(class_of_row, minlength=classes.size)
+    return mutual_information_of_counts(class_counts(X, class_of_row, classes.size), sizes)
 
 
 def class_counts(X: sp.csr_matrix, classes: np.ndarray, n_classes: int) -> sp.csr_matrix:
-    """Documents of each class (a number below `n_classes`) that hold each word, K × words, sparse.
+    """Counts the documents of each class (a number below `n_classes`) that hold each word, K × words, sparse.
 
     Counts of row blocks add up to those of the whole.
     """
@@ -69,7 +69,7 @@ def class_counts(X: sp.csr_matrix, classes: np.ndarray, n_classes: int) -> sp.cs
 
 
 def mutual_information_of_counts(counts: sp.csr_matrix, sizes: np.ndarray) -> np.ndarray:
-    """MI of every word from summed `class_counts` and the number of documents of each class."""
+    """Gives MI of every word from summed `class_counts` and the number of documents of each class."""
     n = int(np.sum(sizes))
     df = np.asarray(counts.sum(axis=0)).ravel()
     cells = counts.tocoo()
@@ -107,7 +107,7 @@ class SelectWords(SelectorMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> Self:
         """Scores the words of rows X (n × D)."""
         X = sp.csr_matrix(validate_data(self, X, accept_sparse="csr", dtype=np.float64))
-        if not _whole(self.keep) and not (isinstance(self.keep, float) and 0 < self.keep <= 1):
+        if not _is_count(self.keep) and not (isinstance(self.keep, float) and 0 < self.keep <= 1):
             raise ValueError(f"keep must be an integer of at least 1 or a share above 0 up to 1, got {self.keep!r}")
         if self.measure == "information_gain":
             self.scores_ = self._gains(X, y)
@@ -118,7 +118,7 @@ class SelectWords(SelectorMixin, BaseEstimator):
         return self
 
     def _gains(self, X: sp.csr_matrix, y: Any) -> np.ndarray:
-        if not _whole(self.min_tag_df):
+        if not _is_count(self.min_tag_df):
             raise ValueError(f"min_tag_df must be an integer of at least 1, got {self.min_tag_df!r}")
         Y = label_matrix(y, X.shape[0])
         if np.bincount(Y.indices, minlength=1).max() < self.min_tag_df:
@@ -129,7 +129,7 @@ class SelectWords(SelectorMixin, BaseEstimator):
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
-        share = self.keep if _whole(self.keep) else max(1, round(self.keep * self.scores_.size))
+        share = self.keep if _is_count(self.keep) else max(1, round(self.keep * self.scores_.size))
         mask = np.zeros(self.scores_.size, bool)
         mask[np.argsort(-self.scores_, kind="stable")[: int(share)]] = True
         return mask
@@ -141,7 +141,7 @@ class SelectWords(SelectorMixin, BaseEstimator):
 
 
 def _never_together(word_df: np.ndarray, tag_df: np.ndarray, xlogx: np.ndarray) -> np.ndarray:
-    """n · Σ_t MI(w; t) of every word if it met no tag, made once for each document frequency."""
+    """Gives n · Σ_t MI(w; t) of every word if it met no tag, computed once for each document frequency."""
     tags_with = np.bincount(tag_df, minlength=1)
     b = np.flatnonzero(tags_with)
     a = np.flatnonzero(np.bincount(word_df, minlength=1))
@@ -155,7 +155,7 @@ def _xlogx(counts: ArrayLike) -> np.ndarray:
 
 
 def _canonical(matrix: Any) -> sp.csr_matrix:
-    """CSR, every column of a row once; the caller's matrix stays as it is."""
+    """Gives CSR, every column of a row once; the caller's matrix stays as it is."""
     if not (sp.issparse(matrix) and matrix.format == "csr"):
         matrix = sp.csr_matrix(matrix)
     if not matrix.has_canonical_format:
@@ -180,12 +180,12 @@ def _label_vector(labels: Any) -> np.ndarray:
     one_hot = sp.csr_matrix(labels, copy=True)
     one_hot.sum_duplicates()
     one_hot.eliminate_zeros()
-    given = np.diff(one_hot.indptr)
-    if (given != 1).any():
-        row = int((given != 1).argmax())
-        raise ValueError(f"row {row} of y has {given[row]} classes, expected exactly one")
+    classes_of_row = np.diff(one_hot.indptr)
+    if (classes_of_row != 1).any():
+        row = int((classes_of_row != 1).argmax())
+        raise ValueError(f"row {row} of y has {classes_of_row[row]} classes, expected exactly one")
     return one_hot.indices
 
 
-def _whole(value: Any) -> bool:
+def _is_count(value: Any) -> bool:
     return isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= 1

@@ -24,5 +24,5 @@ class Stemmer:
 
 @cache
 def stemmer_of(language: str) -> Stemmer:
-    """The one that this process has, with the words that it remembers."""
+    """Gives the one stemmer of a language that this process has, with the words that it remembers."""
     return Stemmer(language)

@@ -6,11 +6,11 @@ import numpy as np
 import pyarrow as pa
 
 from tagcore.kernels.text import terms as kernel
-from tagcore.text.columns import buffers, from_buffers
+from tagcore.text.string_arrays import buffers, from_buffers
 
 
 def random_seed() -> np.ndarray:
-    """Two random words for a hash, so that no text can be written to collide; ids do not depend on them."""
+    """Draws two random words for a hash, so that no text can be written to collide; ids do not depend on them."""
     return np.frombuffer(secrets.token_bytes(16), np.uint64)
 
 
@@ -29,7 +29,7 @@ class TermTable:
 
     @property
     def arrays(self) -> tuple[np.ndarray, ...]:
-        """What the kernels take: seed, slots, spans, pool, used."""
+        """The arrays that the kernels take: seed, slots, spans, pool, used."""
         return self._seed, self._slots, self._spans, self._pool, self._used
 
     def widen(self) -> None:
@@ -41,15 +41,15 @@ class TermTable:
             self._pool = np.concatenate([self._pool, np.empty_like(self._pool)])
 
     def add(self, strings: pa.Array) -> np.ndarray:
-        """Ids of the strings; new ones get the next ids."""
+        """Gives ids of the strings; new ones get the next ids."""
         return self._intern(strings, grow=True)
 
     def find(self, strings: pa.Array) -> np.ndarray:
-        """Ids of the strings, -1 for unknown ones."""
+        """Gives ids of the strings, -1 for unknown ones."""
         return self._intern(strings, grow=False)
 
     def strings(self, ids: np.ndarray) -> pa.Array:
-        """The strings with these ids."""
+        """Gives the strings with these ids."""
         offsets, data = kernel.spell(np.asarray(ids, np.int64), self._spans, self._pool)
         return from_buffers(data, offsets)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from tagcore.kernels.text import tokens as kernel
-from tagcore.text.columns import buffers
+from tagcore.text.string_arrays import buffers
 from tagcore.text.terms import TermTable
 
 TOKEN_PATTERN = r"(?u)\b\w\w+\b"
@@ -26,7 +26,7 @@ class Sequences(NamedTuple):
 
 @cache
 def folding(lowercase: bool) -> np.ndarray:
-    """By code point: the word character that it is stored as, 0 for others, -1 where Python must fold the text."""
+    """Maps a code point to the word character it is stored as, 0 for others, -1 where Python must fold the text."""
     table = np.zeros(_PLANES, np.int32)
     for code in range(_PLANES):
         character = chr(code).lower() if lowercase else chr(code)
@@ -40,7 +40,7 @@ def folding(lowercase: bool) -> np.ndarray:
 
 
 def tokenise(texts: pa.Array, table: TermTable, *, lowercase: bool = True, grow: bool) -> Sequences:
-    """Ids of the words of every text; those not in the table are added to it, or are -1 if it may not `grow`."""
+    """Gives ids of the words of every text; new words are added to the table, or are -1 if it may not `grow`."""
     data, offsets = buffers(texts)
     rows = len(texts)
     # a word takes two bytes and a separator, but for the last
@@ -51,16 +51,16 @@ def tokenise(texts: pa.Array, table: TermTable, *, lowercase: bool = True, grow:
     row = 0
     while (row := kernel.tokenise(data, offsets, row, folded, ids, indptr, skipped, grow, *table.arrays)) < rows:
         table.widen()
-    found = Sequences(ids[: indptr[-1]], indptr)
+    sequences = Sequences(ids[: indptr[-1]], indptr)
     if not skipped.any():
-        return found
-    return _with_python_rows(found, texts, np.flatnonzero(skipped), table, lowercase, grow)
+        return sequences
+    return _with_python_rows(sequences, texts, np.flatnonzero(skipped), table, lowercase, grow)
 
 
 def _with_python_rows(
-    found: Sequences, texts: pa.Array, rows: np.ndarray, table: TermTable, lowercase: bool, grow: bool
+    sequences: Sequences, texts: pa.Array, rows: np.ndarray, table: TermTable, lowercase: bool, grow: bool
 ) -> Sequences:
-    """The sequences with the words of rows that the kernel skipped."""
+    """Adds the words of rows that the kernel skipped to the sequences."""
     words: list[str] = []
     counts = np.zeros(len(texts), np.int64)
     for row in rows:
@@ -73,6 +73,6 @@ def _with_python_rows(
         counts[row] = len(words) - before
     strings = pa.array(words, pa.large_string())
     ids = table.add(strings) if grow else table.find(strings)
-    places = np.repeat(found.indptr[:-1], counts)
-    indptr = found.indptr + np.concatenate([[0], np.cumsum(counts)])
-    return Sequences(np.insert(found.ids, places, ids), indptr)
+    places = np.repeat(sequences.indptr[:-1], counts)
+    indptr = sequences.indptr + np.concatenate([[0], np.cumsum(counts)])
+    return Sequences(np.insert(sequences.ids, places, ids), indptr)

@@ -14,17 +14,17 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
 
 from tagcore.kernels.text.tfidf import relabel
-from tagcore.text.analysis import Lookup, TermLearner
+from tagcore.text.analysis import TermLearner, TermLookup
 from tagcore.text.bags import bag_frequencies, clean_counts
-from tagcore.text.columns import Texts, buffers, from_buffers, text_blocks
-from tagcore.text.frequencies import Arrays, Gathering, TermCounts, TextFrequencies
+from tagcore.text.frequencies import Arrays, MergedFrequencies, TermCounts, TextFrequencies
 from tagcore.text.parameters import build_analysis, check_parameters, warn_if_python
-from tagcore.text.saving import FittedVectoriser, read, write
+from tagcore.text.saving import FittedVectoriser, read_vectoriser, write_vectoriser
+from tagcore.text.string_arrays import Texts, buffers, from_buffers, text_blocks
 from tagcore.text.tokens import TOKEN_PATTERN, Sequences
 from tagcore.text.vocabulary import FrequencyLimits, given_terms, sorted_terms, unique_strings
 from tagcore.text.weighting import Weighting, inverse_document_frequency
 
-_making = threading.Lock()  # of tables, which threads share
+_lookup_lock = threading.Lock()  # threads share the table that the first of them makes
 
 
 class Vectoriser(BaseEstimator):
@@ -42,7 +42,7 @@ class Vectoriser(BaseEstimator):
     """
 
     # made on demand
-    _found: Lookup | None
+    _term_lookup: TermLookup | None
     _strings: np.ndarray | None
     _index: dict[str, int] | None
 
@@ -91,41 +91,44 @@ class Vectoriser(BaseEstimator):
         return self
 
     def fit_blocks(self, blocks: Iterable[Texts]) -> "Vectoriser":
-        """As `fit`, from arrow string arrays that come one by one: for corpora larger than memory."""
+        """Fits as `fit` does, from arrow string arrays that come one by one: for corpora larger than memory."""
         self._learn(array for block in blocks for array in text_blocks(block))
         return self
 
     def fit_transform(self, texts: Texts, y: Any = None) -> sp.csr_matrix:
-        """`fit` and `transform` in one reading of the texts."""
-        kept: list[Sequences] = []
-        columns = self._learn(text_blocks(texts), kept)
-        return self._rows(Sequences(relabel(found.ids, columns), found.indptr) for found in kept)
+        """Does `fit` and `transform` in one reading of the texts."""
+        kept_sequences: list[Sequences] = []
+        columns = self._learn(text_blocks(texts), kept_sequences)
+        return self._rows(Sequences(relabel(sequences.ids, columns), sequences.indptr) for sequences in kept_sequences)
 
     def transform(self, texts: Texts) -> sp.csr_matrix:
-        """One row per text; words outside the vocabulary count for nothing."""
+        """Gives one row per text; words outside the vocabulary count for nothing."""
         lookup = self._lookup()
         return self._rows(lookup.ids(block) for block in text_blocks(texts))
 
     def fit_counts(self, blocks: Iterable[sp.csr_matrix], names: Iterable[str]) -> "Vectoriser":
-        """As `fit_blocks`, from CSR rows of counts; `names` are the terms of their columns and keep their order.
+        """Fits as `fit_blocks` does, from CSR rows of counts; `names` are the terms of their columns, in order.
 
         Values below 0, as measured ones may be, need `use_idf`, `sublinear_tf` and `binary` to be off.
         """
         return self.fit_frequencies(self._count_blocks(blocks, names := list(names)), names)
 
     def count_terms(self, blocks: Iterable[Texts]) -> Arrays:
-        """What `fit_frequencies` needs to know of some of the texts: their terms and how frequent these are."""
-        seen, source = self._count(array for block in blocks for array in text_blocks(block))
-        ids = np.flatnonzero(seen.df)
-        counts = {"df": seen.df[ids], "tf": seen.tf[ids], "n_documents": np.array(seen.n_documents)}
-        return source.plain(ids) | counts
+        """Counts the terms of some of the texts, as `fit_frequencies` takes them."""
+        counts, source = self._count(array for block in blocks for array in text_blocks(block))
+        ids = np.flatnonzero(counts.df)
+        arrays = {"df": counts.df[ids], "tf": counts.tf[ids], "n_documents": np.array(counts.n_documents)}
+        return source.term_arrays(ids) | arrays
 
     def count_bags(self, counts: sp.csr_matrix, width: int, rows: Any = slice(None), first: int = 0) -> Arrays:
-        """The same of some `rows` of counts; all are checked, and `first` is the number of the first for messages."""
+        """Counts the terms of some `rows` of a bag of words, as `fit_frequencies` takes them.
+
+        All rows are checked; `first` is the number of the first, for messages.
+        """
         return bag_frequencies(clean_counts(counts, width, first, signed=self._signed())[rows])
 
-    def fit_frequencies(self, found: Iterable[Arrays], names: Iterable[str] | None = None) -> "Vectoriser":
-        """As `fit_blocks`, or `fit_counts` where `names` are given, from what was counted in parts of the documents.
+    def fit_frequencies(self, parts: Iterable[Arrays], names: Iterable[str] | None = None) -> "Vectoriser":
+        """Fits as `fit_blocks` does, or `fit_counts` where `names` are given, from counts of parts of the documents.
 
         Parts may be counted anywhere, by a vectoriser with the same parameters. Counted texts may come in any order;
         real values are summed in the order given.
@@ -136,16 +139,16 @@ class Vectoriser(BaseEstimator):
             raise ValueError("counts take their terms from `names`: expected vocabulary=None")
         if names is None:
             warn_if_python(params)
-            seen = Gathering(self._given(), np.int64)
+            merged = MergedFrequencies(self._fixed_terms(), np.int64)
         else:
-            seen = Gathering(unique_strings(names, "two columns have one name"), np.float64)
-        for part in found:
-            seen.add(part)
-        self._choose(seen.counts, columns=names is not None)
+            merged = MergedFrequencies(unique_strings(names, "two columns have one name"), np.float64)
+        for part in parts:
+            merged.add(part)
+        self._choose(merged.counts, columns=names is not None)
         return self
 
     def transform_counts(self, counts: sp.csr_matrix) -> sp.csr_matrix:
-        """Weights of counted rows with the columns that `fit_counts` saw, or those of `terms_` after another fit."""
+        """Weighs counted rows with the columns that `fit_counts` saw, or those of `terms_` after another fit."""
         self._check_fitted()
         rows = clean_counts(counts, self.n_features_in_, signed=self._signed())
         if self.columns_.size < self.n_features_in_:
@@ -177,21 +180,21 @@ class Vectoriser(BaseEstimator):
         fitted = FittedVectoriser(
             self._terms, self.df_, self.idf_, self.n_documents_, self.columns_, self.n_features_in_
         )
-        write(Path(folder), self.get_params(), fitted)
+        write_vectoriser(Path(folder), self.get_params(), fitted)
 
     @classmethod
     def load(cls, folder: Path | str) -> "Vectoriser":
-        """What `save` wrote; `VectoriserError` where it is damaged."""
-        params, fitted = read(Path(folder), cls().get_params())
+        """Loads what `save` wrote; raises `VectoriserError` where it is damaged."""
+        params, fitted = read_vectoriser(Path(folder), cls().get_params())
         loaded = cls(**params)
-        loaded._settle(fitted)
+        loaded._set_fitted(fitted)
         return loaded
 
     def parts(self) -> dict[str, Any]:
-        """Plain data and arrays of which `from_parts` makes this vectoriser again, fitted or not, in any process."""
+        """Gives plain data and arrays of which `from_parts` makes this vectoriser, fitted or not, in any process."""
         params = self.get_params() | {"vocabulary": None}
         fitted = None
-        terms = self._given()
+        terms = self._fixed_terms()
         if self.__sklearn_is_fitted__():
             terms = self._terms
             fitted = (self.df_, self.idf_, self.n_documents_, self.columns_, self.n_features_in_)
@@ -200,74 +203,75 @@ class Vectoriser(BaseEstimator):
 
     @classmethod
     def from_parts(cls, parts: dict[str, Any]) -> "Vectoriser":
+        """Makes the vectoriser whose `parts` these are."""
         terms: Any = None if parts["terms"] is None else from_buffers(*parts["terms"])
-        made = cls(**parts["params"] | {"vocabulary": terms.to_pylist() if parts["given"] else None})
+        vectoriser = cls(**parts["params"] | {"vocabulary": terms.to_pylist() if parts["given"] else None})
         if parts["fitted"] is not None:
-            made._settle(FittedVectoriser(terms, *parts["fitted"]))
-        return made
+            vectoriser._set_fitted(FittedVectoriser(terms, *parts["fitted"]))
+        return vectoriser
 
     def _learn(self, blocks: Iterable[pa.Array], keep: list[Sequences] | None = None) -> np.ndarray:
         """Fits; returns the column of every id that `keep` may hold."""
         params = self.get_params()
         check_parameters(params)
         warn_if_python(params)
-        seen, _ = self._count(blocks, keep)
-        ids = self._choose(seen)
-        columns = np.full(seen.df.size, -1, np.int32)
+        counts, _ = self._count(blocks, keep)
+        ids = self._choose(counts)
+        columns = np.full(counts.df.size, -1, np.int32)
         columns[ids] = np.arange(ids.size, dtype=np.int32)
         return columns
 
     def _count(
         self, blocks: Iterable[pa.Array], keep: list[Sequences] | None = None
-    ) -> tuple[TermCounts, TermLearner | Lookup]:
-        analysis, given = build_analysis(self.get_params()), self._given()
-        source = TermLearner(analysis) if given is None else Lookup(analysis, given)
-        seen = TextFrequencies()
+    ) -> tuple[TermCounts, TermLearner | TermLookup]:
+        analysis, fixed = build_analysis(self.get_params()), self._fixed_terms()
+        source = TermLearner(analysis) if fixed is None else TermLookup(analysis, fixed)
+        frequencies = TextFrequencies()
         for block in blocks:
-            found = source.ids(block)
-            seen.add_texts(found, len(source))
+            sequences = source.ids(block)
+            frequencies.add_texts(sequences, len(source))
             if keep is not None:
-                keep.append(found)
-        return TermCounts(seen.n_documents, seen.df, seen.tf, source.strings), source
+                keep.append(sequences)
+        return TermCounts(frequencies.n_documents, frequencies.df, frequencies.tf, source.strings), source
 
     def _count_blocks(self, blocks: Iterable[sp.csr_matrix], names: list[str]) -> Iterator[Arrays]:
         first = 0
         for block in blocks:
-            found = self.count_bags(block, len(names), first=first)
-            first += int(found["n_documents"])
-            yield found
+            counts = self.count_bags(block, len(names), first=first)
+            first += int(counts["n_documents"])
+            yield counts
 
-    def _choose(self, seen: TermCounts, *, columns: bool = False) -> np.ndarray:
+    def _choose(self, counts: TermCounts, *, columns: bool = False) -> np.ndarray:
         """Settles on terms, which keep the order of their ids where these are `columns` of counts; returns the ids."""
         if self.vocabulary is None:
             limits = FrequencyLimits(self.min_df, self.max_df, self.max_features)
-            ids = limits.within(seen.df, seen.n_documents)
-            ids, terms = (ids, seen.strings(ids)) if columns else sorted_terms(ids, seen.strings)
-            tf = (seen.df if self.binary else seen.tf)[ids]
+            ids = limits.within(counts.df, counts.n_documents)
+            ids, terms = (ids, counts.strings(ids)) if columns else sorted_terms(ids, counts.strings)
+            tf = (counts.df if self.binary else counts.tf)[ids]
             # in the type that scikit-learn sums, for its order of ties depends on it
             best = limits.most_frequent(tf.astype(self.dtype))
             ids, terms = ids[best], terms.take(pa.array(best))
-        elif not seen.n_documents:
+        elif not counts.n_documents:
             raise ValueError("no documents to learn the frequencies of the vocabulary from")
         else:
-            ids = np.arange(seen.df.size)
-            terms = seen.strings(ids)
-        df, n = seen.df[ids], seen.n_documents
-        inputs = (ids, seen.df.size) if columns else (np.arange(ids.size), ids.size)
-        self._settle(FittedVectoriser(terms, df, self._idf(df, n), n, *inputs))
+            ids = np.arange(counts.df.size)
+            terms = counts.strings(ids)
+        df, n = counts.df[ids], counts.n_documents
+        inputs = (ids, counts.df.size) if columns else (np.arange(ids.size), ids.size)
+        self._set_fitted(FittedVectoriser(terms, df, self._idf(df, n), n, *inputs))
         return ids
 
-    def _given(self) -> pa.Array | None:
+    def _fixed_terms(self) -> pa.Array | None:
         return None if self.vocabulary is None else given_terms(self.vocabulary)
 
-    def _settle(self, fitted: FittedVectoriser) -> None:
+    def _set_fitted(self, fitted: FittedVectoriser) -> None:
         self.df_ = fitted.df
         self.idf_ = fitted.idf.astype(self.dtype)
         self.n_documents_ = fitted.n_documents
         self.columns_ = fitted.columns
         self.n_features_in_ = fitted.n_features_in
         self._terms = fitted.terms
-        self._found = self._strings = self._index = None
+        self._term_lookup = self._strings = self._index = None
 
     def _idf(self, df: np.ndarray, n_documents: int) -> np.ndarray:
         if not self.use_idf:
@@ -275,22 +279,22 @@ class Vectoriser(BaseEstimator):
         return inverse_document_frequency(df, n_documents, self.smooth_idf, np.dtype(self.dtype))
 
     def _signed(self) -> bool:
-        """Whether values below 0 have a meaning: only where they are not weighed as counts are."""
+        """Tells whether values below 0 have a meaning: only where they are not weighed as counts are."""
         return not (self.use_idf or self.sublinear_tf or self.binary)
 
-    def _lookup(self) -> Lookup:
+    def _lookup(self) -> TermLookup:
         self._check_fitted()
-        with _making:
-            if self._found is None:
-                self._found = Lookup(build_analysis(self.get_params()), self._terms)
-            return self._found
+        with _lookup_lock:
+            if self._term_lookup is None:
+                self._term_lookup = TermLookup(build_analysis(self.get_params()), self._terms)
+            return self._term_lookup
 
-    def _rows(self, found: Iterable[Sequences]) -> sp.csr_matrix:
+    def _rows(self, sequences: Iterable[Sequences]) -> sp.csr_matrix:
         weighting = self._weighting()
-        parts = [weighting.of_sequences(block) for block in found]
-        if len(parts) == 1:
-            return parts[0]
-        return sp.vstack(parts, format="csr") if parts else sp.csr_matrix((0, self.idf_.size), dtype=self.dtype)
+        rows = [weighting.of_sequences(block) for block in sequences]
+        if len(rows) == 1:
+            return rows[0]
+        return sp.vstack(rows, format="csr") if rows else sp.csr_matrix((0, self.idf_.size), dtype=self.dtype)
 
     def _weighting(self) -> Weighting:
         return Weighting(self.idf_, self.sublinear_tf, self.norm, self.binary)
@@ -310,4 +314,4 @@ class Vectoriser(BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         # what is made on demand may hold a lock and is made again
-        return super().__getstate__() | {"_found": None, "_strings": None, "_index": None}
+        return super().__getstate__() | {"_term_lookup": None, "_strings": None, "_index": None}

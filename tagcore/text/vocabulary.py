@@ -15,11 +15,11 @@ class FrequencyLimits:
         self.min_df, self.max_df, self.max_features = min_df, max_df, max_features
 
     def within(self, df: np.ndarray, n_documents: int) -> np.ndarray:
-        """Ids of the terms that some text holds and the limits allow; ValueError where there are none."""
+        """Gives ids of the terms that some text holds and the limits allow; ValueError where there are none."""
         high = self.max_df if isinstance(self.max_df, Integral) else self.max_df * n_documents
         low = self.min_df if isinstance(self.min_df, Integral) else self.min_df * n_documents
-        found = int(np.count_nonzero(df))
-        if not found:
+        n_terms = int(np.count_nonzero(df))
+        if not n_terms:
             raise ValueError(
                 "empty vocabulary; perhaps the documents only contain stop words "
                 f"({n_documents} documents, no term in any)"
@@ -32,26 +32,26 @@ class FrequencyLimits:
         if not kept.size:
             raise ValueError(
                 "After pruning, no terms remain. Try a lower min_df or a higher max_df. "
-                f"(None of {found} terms is in {low:g} to {high:g} of {n_documents} documents.)"
+                f"(None of {n_terms} terms is in {low:g} to {high:g} of {n_documents} documents.)"
             )
         return kept
 
     def most_frequent(self, tf: np.ndarray) -> np.ndarray:
-        """Places of the `max_features` most frequent terms, in order; ties fall as in scikit-learn."""
+        """Gives places of the `max_features` most frequent terms, in order; ties fall as in scikit-learn."""
         if self.max_features is None or tf.size <= self.max_features:
             return np.arange(tf.size)
         return np.sort((-tf).argsort()[: self.max_features])
 
 
 def sorted_terms(ids: np.ndarray, strings: Callable[[np.ndarray], pa.Array]) -> tuple[np.ndarray, pa.Array]:
-    """The ids and their strings in the order of `sorted`: UTF-8 bytes order as code points do."""
+    """Gives the ids and their strings in the order of `sorted`: UTF-8 bytes order as code points do."""
     terms = strings(ids)
     order = pc.array_sort_indices(terms)
     return ids[order.to_numpy()], terms.take(order)
 
 
 def given_terms(vocabulary: Mapping[str, int] | Iterable[str]) -> pa.Array:
-    """The terms of a `vocabulary` parameter in column order; ValueError where it is no vocabulary."""
+    """Gives the terms of a `vocabulary` parameter in column order; ValueError where it is no vocabulary."""
     if isinstance(vocabulary, Mapping):
         columns = sorted(vocabulary.values())
         if len(set(columns)) < len(columns):
@@ -68,7 +68,7 @@ def given_terms(vocabulary: Mapping[str, int] | Iterable[str]) -> pa.Array:
 
 
 def unique_strings(names: Iterable[str], complaint: str) -> pa.Array:
-    """The names as an arrow array; ValueError where one is no string or comes twice."""
+    """Gives the names as an arrow array; ValueError where one is no string or comes twice."""
     first: dict[str, int] = {}
     for i, name in enumerate(names):
         if not isinstance(name, str):

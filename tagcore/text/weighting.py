@@ -12,31 +12,31 @@ NORMS = {None: 0, "l1": 1, "l2": 2}
 
 
 def inverse_document_frequency(df: np.ndarray, n_documents: int, smooth: bool, dtype: np.dtype) -> np.ndarray:
-    """ln(n / df) + 1, with one more document that holds every term if `smooth`."""
+    """Gives ln(n / df) + 1, with one more document that holds every term if `smooth`."""
     if not smooth and not df.all():
         absent = int(np.flatnonzero(df == 0)[0])
         raise ValueError(f"term {absent} of the vocabulary is in no document: its idf needs smooth_idf=True")
-    seen = df.astype(dtype) + dtype.type(smooth)
-    return np.log(dtype.type(n_documents + smooth) / seen) + dtype.type(1)
+    smoothed_df = df.astype(dtype) + dtype.type(smooth)
+    return np.log(dtype.type(n_documents + smooth) / smoothed_df) + dtype.type(1)
 
 
 class Weighting(NamedTuple):
-    """What becomes of counts."""
+    """How counts become weights."""
 
     idf: np.ndarray
     sublinear: bool
     norm: str | None
     binary: bool
 
-    def of_sequences(self, found: Sequences) -> sp.csr_matrix:
-        """Weights of texts given as the columns of their terms."""
+    def of_sequences(self, sequences: Sequences) -> sp.csr_matrix:
+        """Gives the weights of texts, which come as the columns of their terms."""
         n_terms = self.idf.size
-        values, indices, indptr = kernel.count(*found, n_terms, self.binary)
+        values, indices, indptr = kernel.count(*sequences, n_terms, self.binary)
         weights = kernel.weigh(values, indices, indptr, self.idf, self.sublinear, NORMS[self.norm])
         return _csr(weights, indices, indptr, n_terms)
 
     def of_counts(self, counts: sp.csr_matrix) -> sp.csr_matrix:
-        """Weights of counted rows, which hold no zeros and are sorted."""
+        """Gives the weights of counted rows, which hold no zeros and are sorted."""
         values = np.ones(counts.nnz) if self.binary else counts.data.astype(np.float64)
         indices, indptr = counts.indices.astype(np.int32), counts.indptr.astype(np.int64)
         weights = kernel.weigh(values, indices, indptr, self.idf, self.sublinear, NORMS[self.norm])

@@ -78,8 +78,8 @@ def test_counts_counted_in_parts_are_those_of_the_whole(blocks, params):
     rows = [sp.csr_matrix(np.array(block)) for block in blocks]
 
     def by_parts():
-        found = (remade(Vectoriser(**params)).count_bags(block, 4) for block in rows)
-        return Vectoriser(**params).fit_frequencies(found, "dabc")
+        counts = (remade(Vectoriser(**params)).count_bags(block, 4) for block in rows)
+        return Vectoriser(**params).fit_frequencies(counts, "dabc")
 
     assert_same_fit(by_parts, lambda: Vectoriser(**params).fit_counts(rows, "dabc"))
 
@@ -89,21 +89,21 @@ def test_real_values_are_summed_block_by_block(blocks, kept):
     dense = [np.array(block) for block in blocks]
     df = sum(np.count_nonzero(block, axis=0) for block in dense)
     tf = sum((sum(block, np.zeros(4)) for block in dense), np.zeros(4))
-    there = np.flatnonzero(df)
-    if not there.size:
+    columns = np.flatnonzero(df)
+    if not columns.size:
         return
-    largest = (-tf[there]).argsort()[:kept]
-    found = Vectoriser(max_features=kept, dtype=np.float64).fit_frequencies(
+    largest = (-tf[columns]).argsort()[:kept]
+    fitted = Vectoriser(max_features=kept, dtype=np.float64).fit_frequencies(
         (Vectoriser().count_bags(sp.csr_matrix(block), 4) for block in dense), "dabc"
     )
-    assert found.columns_.tolist() == sorted(there[largest])
-    assert found.df_.tolist() == df[found.columns_].tolist()
+    assert fitted.columns_.tolist() == sorted(columns[largest])
+    assert fitted.df_.tolist() == df[fitted.columns_].tolist()
 
 
 def test_only_some_rows_are_counted_but_all_are_checked():
     counts = sp.csr_matrix([[1.0, 0, 2], [0, 3, 0], [4, 0, 0]])
-    found = Vectoriser().count_bags(counts, 3, np.array([True, False, True]))
-    assert {name: values.tolist() for name, values in found.items()} == {
+    frequencies = Vectoriser().count_bags(counts, 3, np.array([True, False, True]))
+    assert {name: values.tolist() for name, values in frequencies.items()} == {
         "ids": [0, 2],
         "df": [2, 1],
         "tf": [5.0, 2.0],
@@ -139,8 +139,8 @@ def test_python_analysis_is_told_once_and_not_by_those_who_count():
     params = {"token_pattern": r"\w+"}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = [Vectoriser(**params).count_terms([["a b", "b"]]) for _ in range(3)]
-    with pytest.warns(PythonAnalyserWarning, match="token_pattern") as told:
-        fitted = Vectoriser(**params).fit_frequencies(found)
-    assert len(told) == 1
+        counts = [Vectoriser(**params).count_terms([["a b", "b"]]) for _ in range(3)]
+    with pytest.warns(PythonAnalyserWarning, match="token_pattern") as warned:
+        fitted = Vectoriser(**params).fit_frequencies(counts)
+    assert len(warned) == 1
     assert (fitted.terms_.tolist(), fitted.df_.tolist(), fitted.n_documents_) == (["a", "b"], [3, 6], 6)

@@ -52,9 +52,9 @@ def _cells(X, Y):
 @given(problem=presences(), min_tag_df=st.integers(1, 4))
 def test_information_gain_of_odd_matrices(problem, min_tag_df):
     X, Y = problem
-    found = information_gain(sp.csr_matrix(X), sp.csr_matrix(Y), min_tag_df)
-    np.testing.assert_allclose(found, _gains_by_scikit_learn(X, Y, min_tag_df), atol=1e-13)
-    assert (found >= 0).all()
+    gains = information_gain(sp.csr_matrix(X), sp.csr_matrix(Y), min_tag_df)
+    np.testing.assert_allclose(gains, _gains_by_scikit_learn(X, Y, min_tag_df), atol=1e-13)
+    assert (gains >= 0).all()
 
 
 @pytest.mark.parametrize("share", [0.02, 0.4, 0.9])
@@ -62,9 +62,9 @@ def test_information_gain_of_many_documents(share):
     rng = np.random.default_rng(0)
     topic = rng.random((3000, 1)) < 0.3
     X, Y = (rng.random((3000, width)) < share * np.where(topic, rng.random(width), 1.0) for width in (40, 300))
-    found = information_gain(sp.csr_matrix(X), sp.csr_matrix(Y), 1)
-    np.testing.assert_allclose(found, _cells(X, Y), rtol=1e-9)
-    assert found.min() > 0
+    gains = information_gain(sp.csr_matrix(X), sp.csr_matrix(Y), 1)
+    np.testing.assert_allclose(gains, _cells(X, Y), rtol=1e-9)
+    assert gains.min() > 0
 
 
 def test_tags_on_too_few_documents_are_left_out():
@@ -80,9 +80,9 @@ def test_tags_on_too_few_documents_are_left_out():
 def test_mutual_information_equals_scikit_learn(problem, data):
     X, _ = problem
     labels = data.draw(hnp.arrays(np.int64, len(X), elements=st.integers(-2, 3)))
-    found = mutual_information(sp.csr_matrix(X), labels)
+    information = mutual_information(sp.csr_matrix(X), labels)
     wanted = mutual_info_classif(X > 0, labels, discrete_features=True)
-    np.testing.assert_allclose(found, wanted, atol=1e-13)
+    np.testing.assert_allclose(information, wanted, atol=1e-13)
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix, sp.csc_array])

@@ -53,9 +53,9 @@ def test_long_strings_of_one_hash_are_told_apart():
 def test_grams_are_those_of_slices(rows, shortest, more):
     words = TermTable()
     words.add(pa.array(["v", "w", "x", "y", "z"]))
-    found = Sequences(np.array([word for row in rows for word in row], np.int32), np.cumsum([0, *map(len, rows)]))
+    sequences = Sequences(np.array([word for row in rows for word in row], np.int32), np.cumsum([0, *map(len, rows)]))
     table = GramTable()
-    ids, indptr = table.extract(found, (shortest, shortest + more), grow=True)
+    ids, indptr = table.extract(sequences, (shortest, shortest + more), grow=True)
     names = table.strings(ids, words).to_pylist()
     for i, row in enumerate(rows):
         wanted = sorted(

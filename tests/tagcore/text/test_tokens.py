@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagcore.text.columns import text_blocks
+from tagcore.text.string_arrays import text_blocks
 from tagcore.text.terms import TermTable
 from tagcore.text.tokens import TOKEN_PATTERN, folding, tokenise
 from tests.tagcore.text.strategies import texts

@@ -97,10 +97,10 @@ def test_the_most_frequent_of_many_ties_are_scikit_learns():
 )
 def test_what_has_no_fast_path_falls_back_to_python_and_says_so(params):
     learn = [*LETTERS, "Café déjà vu\x00 a\x00"]
-    with pytest.warns(PythonAnalyserWarning, match="no fast path for ") as seen:
+    with pytest.warns(PythonAnalyserWarning, match="no fast path for ") as warned:
         ours = Vectoriser(**params).fit(learn)
-    assert len([w for w in seen if w.category is PythonAnalyserWarning]) == 1
-    assert seen[0].filename == __file__
+    assert len([w for w in warned if w.category is PythonAnalyserWarning]) == 1
+    assert warned[0].filename == __file__
     with pytest.warns(PythonAnalyserWarning):
         assert_same_vectoriser(ours, learn, ["cat Café", ""])
 

@@ -17,7 +17,7 @@ _INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
 
 
 def text_blocks(texts: Texts) -> Iterator[pa.Array]:
-    """Arrow string arrays that together hold the texts."""
+    """Yields arrow string arrays that together hold the texts."""
     if isinstance(texts, str):
         raise ValueError("Iterable over raw text documents expected, string object received.")
     if isinstance(texts, pa.ChunkedArray):
@@ -36,7 +36,7 @@ def text_blocks(texts: Texts) -> Iterator[pa.Array]:
 
 
 def string_array(array: pa.Array) -> pa.Array:
-    """The array as (large) strings without nulls: a null is an empty text."""
+    """Gives the array as (large) strings without nulls: a null is an empty text."""
     if not isinstance(array, pa.StringArray | pa.LargeStringArray):
         if not isinstance(array, pa.StringViewArray | pa.DictionaryArray | pa.NullArray):
             raise ValueError(f"expected an arrow array of strings, got one of {array.type}")
@@ -45,7 +45,7 @@ def string_array(array: pa.Array) -> pa.Array:
 
 
 def buffers(array: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """(bytes, offsets int64 of n + 1) of a (large) string array; offsets count from the start of the bytes."""
+    """Gives (bytes, offsets int64 of n + 1) of a (large) string array; offsets count from the start of the bytes."""
     _, offsets, data = array.buffers()
     if len(array) == 0:
         return np.frombuffer(b"", np.uint8), np.zeros(1, np.int64)
@@ -57,7 +57,7 @@ def buffers(array: pa.Array) -> tuple[np.ndarray, np.ndarray]:
 
 
 def from_buffers(data: np.ndarray, offsets: np.ndarray) -> pa.Array:
-    """The string array of such buffers; large strings, so that no size overflows."""
+    """Gives the string array of (bytes, offsets); large strings, so that no size overflows."""
     parts = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
     return pa.Array.from_buffers(_LARGE, offsets.size - 1, parts)
 

@@ -62,8 +62,7 @@ def evaluate(
     {'P@1': 0.67, 'LRAP': 0.83}
     """
     rows = rows if Y is None else InMemory(rows, label_matrix(Y, rows.shape[0]))
-    n = rows.n_rows
-    if n == 0:
+    if rows.n_rows == 0:
         raise ValueError("the test set has no documents: there is nothing to measure")
     if not ks or min(ks) < 1:
         raise ValueError(f"ks is {tuple(ks)}, expected at least one k, each 1 or more")
@@ -74,14 +73,11 @@ def evaluate(
     scores = ShardedScores(model, rows, executor)
 
     depth = max(*ks, CURVE_DEPTH, SUGGESTED)
-    parts = scores.collect(suggest_and_rank, k=depth)
-    truth = sp.vstack([part["truth"] for part in parts], format="csr")
-    top, top_scores = (np.concatenate([part[name] for part in parts]) for name in ("tags", "scores"))
-    ranks = {name: np.concatenate([part[name] for part in parts], axis=-1) for name in ("measures", "positive_scores")}
+    truth, top, top_scores, ranks = _suggestions_and_ranks(scores, depth)
     labels = tally_labels(truth, top_k_labels(top[:, :SUGGESTED], truth.shape[1]))
     per_tag = per_tag_table(labels.tags, train_counts, tag_names)
-    marked = mark_hits(truth, top)
-    hits = marked.padded(depth)
+    unpadded = mark_hits(truth, top)
+    hits = unpadded.padded(depth)
     values = compute("suggestions", hits, ks)
     progress(1, PASSES, _means(values))
 
@@ -97,17 +93,16 @@ def evaluate(
     by_rule = evaluate_rules(scores, model, truth, ranks["positive_scores"], labelling, rates)
     for rule, tally in by_rule.tallies.items():
         values |= compute("rule", tally, rule=rule)
-    probabilities = SuggestionProbabilities(model.proba(top_scores[:, :SUGGESTED]), marked.right[:, :SUGGESTED])
+    probabilities = SuggestionProbabilities(model.proba(top_scores[:, :SUGGESTED]), unpadded.right[:, :SUGGESTED])
     values |= compute("probabilities", probabilities)
     progress(3, PASSES, _means(values))
 
     summary = _estimates(values, seed)
     progress(PASSES, PASSES, {name: estimate.value for name, estimate in summary.items()})
-    per_document = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
     return Evaluation(
         summary=summary,
         counts=_counts(truth, train_counts, auc),
-        per_document=pa.table({"document": np.arange(n), **per_document}),
+        per_document=pa.table({"document": np.arange(rows.n_rows), **_per_document(values)}),
         per_tag=per_tag,
         breakdown=breakdown_table(labels.tags, train_counts),
         histogram=_histogram(hits),
@@ -130,11 +125,26 @@ def suggest_and_rank(part: ScorePart, *, k: int) -> dict[str, Any]:
     return {"truth": part.truth, "tags": tags, "scores": scores, **ranks.arrays()}
 
 
+def _suggestions_and_ranks(
+    scores: ShardedScores, k: int
+) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+    """(true tags, best k tags, their scores, what `RowRanks` gives) of all rows, put together from their shards."""
+    parts = scores.collect(suggest_and_rank, k=k)
+    truth = sp.vstack([part["truth"] for part in parts], format="csr")
+    top, top_scores = (np.concatenate([part[name] for part in parts]) for name in ("tags", "scores"))
+    ranks = {name: np.concatenate([part[name] for part in parts], axis=-1) for name in ("measures", "positive_scores")}
+    return truth, top, top_scores, ranks
+
+
+def _per_document(values: Mapping[str, Values]) -> dict[str, np.ndarray]:
+    """The measures that have a value for every document."""
+    return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+
+
 def _estimates(values: Mapping[str, Values], seed: int) -> dict[str, Estimate]:
     """Values with intervals over documents, where they are means or ratios over documents."""
-    documents = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
     ratios = {name: value for name, value in values.items() if isinstance(value, Ratio)}
-    estimates = bootstrap_intervals(documents, seed=seed) | bootstrap_ratios(ratios, seed=seed)
+    estimates = bootstrap_intervals(_per_document(values), seed=seed) | bootstrap_ratios(ratios, seed=seed)
     return {n: Estimate(value) if isinstance(value, float) else estimates[n] for n, value in values.items()}
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from tagcore.corpus import Block, Ratings
-from tagcore.kernels.parsing.leading_number import headed_bags, headed_lists
+from tagcore.kernels.parsing.leading_number import number_then_ids, number_then_pairs
 from tagcore.kernels.parsing.rules import NUMBER, PAIR, TAG, TWICE, WIDTH, WORD
 from tagcore.readers.bad_rows import BadRow, ReadError, RejectedRows
 from tagcore.readers.companions import companion_file, read_names
@@ -56,7 +56,7 @@ class CiteULike(Source):
             TWICE: "every word once in a row",
         }
         for chunk in self._lines(file):
-            rows = SparseRows(*headed_bags(np.frombuffer(chunk.data, np.uint8), n_words, 0, True))
+            rows = SparseRows(*number_then_pairs(np.frombuffer(chunk.data, np.uint8), n_words, 0, True))
             rows.report(self._rejected_rows, file, chunk, expected)
             rows.round_exactly(chunk.data)
             if len(rows.lines):
@@ -96,7 +96,7 @@ def _read_lists(file: InputFile, limits: ReadLimits, n_rows: int, n_columns: int
     for chunk in line_chunks(file, limits):
         if chunk.too_long:
             raise BadRow(file.name, chunk.line, len(chunk.data), too_long(limits.row_bytes))
-        _, ptr, ids, bad = headed_lists(np.frombuffer(chunk.data, np.uint8), n_columns)
+        _, ptr, ids, bad = number_then_ids(np.frombuffer(chunk.data, np.uint8), n_columns)
         reject_bad_rows(bad, RejectedRows(None), file, chunk, expected)
         starts.append(ptr[1:] + starts[-1][-1])
         parts.append(ids)

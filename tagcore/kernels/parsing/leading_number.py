@@ -12,17 +12,17 @@ from tagcore.kernels.parsing.xc import parse_pairs
 
 
 @njit(cache=True, nogil=True)
-def _parse_head(data, at, end):
+def _parse_leading_number(data, at, end):
     """(number, next position, broken rule or 0)."""
     head, at = parse_whole(data, at, end)
     return head, at, (TAG if head < 0 or (at < end and not is_blank(data[at])) else 0)
 
 
 @njit(cache=True, nogil=True)
-def headed_bags(data, n_words, first_word, counted):
-    """What `xc_rows` gives, with the number at the head of a row as its only tag.
+def number_then_pairs(data, n_words, first_word, counted):
+    """Parses rows `number word:value ...` into what `xc_rows` gives, with the leading number as the only tag.
 
-    Words are counted from `first_word`. Where `counted`, the head must be how many pairs there are, and as lines then
+    Words are counted from `first_word`. Where `counted`, the number must be how many pairs there are, and as lines then
     number the documents none may be blank; else blank lines do not count.
     """
     lines, word_ptr, tag_ptr, bad = room_for_rows(data)
@@ -36,7 +36,7 @@ def headed_bags(data, n_words, first_word, counted):
             start = after
             continue
         n, token = word_ptr[rows], start
-        head, at, rule = _parse_head(data, start, end)
+        head, at, rule = _parse_leading_number(data, start, end)
         if rule == 0:
             n, token, rule = parse_pairs(data, at, end, line, first_word, seen, words, values, starts, n)
         if rule == 0 and counted and head != count_byte(data[at:end], COLON):
@@ -69,8 +69,8 @@ def _parse_ids(data, at, end, line, seen, ids, n):
 
 
 @njit(cache=True, nogil=True)
-def headed_lists(data, n_ids):
-    """(lines, ptr, ids, bad): the rows `n id id ...` as CSR indices, ids from 0 to n_ids - 1."""
+def number_then_ids(data, n_ids):
+    """Parses rows `n id id ...` into (lines, ptr, ids, bad): CSR indices, ids from 0 to n_ids - 1."""
     lines, ptr, _, bad = room_for_rows(data)
     ids, seen = np.empty(data.size // 2 + 1, np.int32), np.full(n_ids, -1, np.int32)
     rows, n_bad, line, start = 0, 0, -1, 0
@@ -78,7 +78,7 @@ def headed_lists(data, n_ids):
         line += 1
         end, after = line_end(data, start)
         n, token = ptr[rows], start
-        head, at, rule = _parse_head(data, start, end)
+        head, at, rule = _parse_leading_number(data, start, end)
         if rule == 0:
             n, token, rule = _parse_ids(data, at, end, line, seen, ids, n)
         if rule == 0 and head != n - ptr[rows]:

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from tagcore.corpus import Block, Names, documents_table, taggings_table
-from tagcore.kernels.parsing.leading_number import headed_bags
+from tagcore.kernels.parsing.leading_number import number_then_pairs
 from tagcore.kernels.parsing.rules import NUMBER, PAIR, TAG, TWICE, WORD
 from tagcore.readers.bad_rows import ReadError
 from tagcore.readers.companions import companion_file
@@ -73,7 +73,7 @@ class Rcv1(Source):
             TWICE: "every term once in a row",
             NUMBER: "a finite number of single precision as weight",
         }
-        rows = SparseRows(*headed_bags(np.frombuffer(chunk.data, np.uint8), self.options.terms, 1, False))
+        rows = SparseRows(*number_then_pairs(np.frombuffer(chunk.data, np.uint8), self.options.terms, 1, False))
         rows.report(self._rejected_rows, file, chunk, expected)
         rows.round_exactly(chunk.data)
         documents = rows.tags

@@ -60,14 +60,18 @@ def log_ndtr(t):
 
 @njit(cache=True, nogil=True)
 def noisy_moments(mean, sd, cut, flip):
-    """(V, W) of the factor (1 - flip) I(d > cut) + flip I(d < -cut): W < 0 where the two sides pull apart."""
-    if flip == 0.0:
-        return gain((mean - cut) / sd), shrinkage((mean - cut) / sd)
+    """(V, W) of the factor (1 - flip) I(d > cut) + flip I(d < -cut): W < 0 where the two sides pull apart.
+
+    What is left is a mixture of two tails, p of it above the cut: its variance is the mean of theirs and p (1 - p)
+    times the squared distance of their means. So W is at most 1 by construction; V² + a t1 + b t2, the same by
+    algebra, loses all digits in far tails.
+    """
     t1, t2 = (mean - cut) / sd, (-mean - cut) / sd
-    right, wrong = math.log1p(-flip) + log_ndtr(t1), math.log(flip) + log_ndtr(t2)
-    top = max(right, wrong)
-    norm = top + math.log(math.exp(right - top) + math.exp(wrong - top))
-    a = math.exp(math.log1p(-flip) - 0.5 * t1 * t1 - norm) / _ROOT_2_PI
-    b = math.exp(math.log(flip) - 0.5 * t2 * t2 - norm) / _ROOT_2_PI
-    v = a - b
-    return v, v * v + a * t1 + b * t2
+    if flip == 0.0:
+        return gain(t1), shrinkage(t1)
+    odds = math.log(flip) + log_ndtr(t2) - math.log1p(-flip) - log_ndtr(t1)  # that it is the lower tail, as logarithm
+    below = math.exp(-abs(odds)) / (1.0 + math.exp(-abs(odds)))
+    p, q = (below, 1.0 - below) if odds > 0.0 else (1.0 - below, below)
+    upper, lower = gain(t1), gain(t2)
+    apart = upper + lower
+    return p * upper - q * lower, min(1.0, p * shrinkage(t1) + q * shrinkage(t2) - (p * apart) * (q * apart))

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.special import erfcx
@@ -79,10 +79,24 @@ def test_noisy_moments_equal_quadrature(mean, sd, cut, flip):
 
 
 @given(st.floats(-50, 50), st.floats(0.01, 100), st.floats(0, 10), st.floats(1e-9, 0.499))
+@example(0.015625, 0.01, 5.9375, 0.25)  # both tails are far: the sum of their moments once lost all digits
+@example(0.03125, 0.01, 5.5, 0.25)
+@example(50.0, 0.01, 10.0, 1e-9)
 def test_noisy_moments_are_finite_and_leave_a_variance(mean, sd, cut, flip):
     V, W = noisy_moments(mean, sd, cut, flip)
     assert np.isfinite(V)
-    assert W <= 1 + 1e-9
+    assert np.isfinite(W)
+    assert W <= 1
+
+
+def test_two_far_tails_are_a_mixture_of_what_each_would_leave():
+    mean, sd, cut, flip = 0.015625, 0.01, 5.9375, 0.25
+    t1, t2 = (mean - cut) / sd, (-mean - cut) / sd
+    odds = np.exp(np.log(flip / (1 - flip)) + scipy_log_ndtr(t2) - scipy_log_ndtr(t1))
+    p, q = 1 / (1 + odds), odds / (1 + odds)
+    V, W = noisy_moments(mean, sd, cut, flip)
+    assert pytest.approx(p * -t1 - q * -t2, rel=1e-5) == V
+    assert pytest.approx(p / t1**2 + q / t2**2 + p * q * (t1 + t2) ** 2, rel=1e-4) == 1 - W
 
 
 def test_a_flip_that_is_nearly_impossible_changes_nothing():

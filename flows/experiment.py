@@ -45,10 +45,10 @@ def experiment(recipe: Recipe) -> ExperimentResult:
 
 
 def plan_point(point: Recipe, workspace: Workspace) -> GridPoint:
-    """Reads the data of one grid point, builds its features and chooses its models' parameters where it tunes them."""
-    corpus = ingest(point, workspace)
-    tuned = tune_models(point, corpus, workspace)
-    return GridPoint(point, build_jobs(tuned, corpus, workspace))
+    """Reads and prepares the data of one grid point, and chooses its models' parameters where it tunes them."""
+    data = ingest(point, workspace)
+    tuned = tune_models(point, data, workspace)
+    return GridPoint(point, build_jobs(tuned, data, workspace))
 
 
 def track_comparison(recipe: Recipe, comparison: Comparison, workspace: Workspace) -> str:

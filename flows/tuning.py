@@ -9,7 +9,7 @@ from tasks.recipe import ModelSettings, Recipe
 from tasks.workspace import Workspace
 
 
-def tune_models(recipe: Recipe, corpus: Path, workspace: Workspace) -> Recipe:
+def tune_models(recipe: Recipe, data: Path, workspace: Workspace) -> Recipe:
     """Chooses the best point of each grid with the first seed; a recipe without tuning stays as it is."""
     if recipe.tuning is None:
         return recipe
@@ -18,7 +18,7 @@ def tune_models(recipe: Recipe, corpus: Path, workspace: Workspace) -> Recipe:
     values: dict[str, float] = {}
     if grids:
         search = _search_recipe(recipe, grids)
-        evaluated = train_and_evaluate(search, build_jobs(search, corpus, workspace), workspace)
+        evaluated = train_and_evaluate(search, build_jobs(search, data, workspace), workspace)
         values = {model.label: signed_value(model.evaluation, measure) for model in evaluated}
     best = [
         max(model.expand(), key=lambda point: values.get(_searched(point, recipe).label, 0.0))

@@ -4,16 +4,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tagcore.corpus import Corpus, Ratings
+    from tagcore.recommender import Recommender
     from tagcore.tagger import Tagger
 
 __all__ = ["Corpus", "Ratings", "load_model"]
 
 
-def load_model(folder: Any) -> "Tagger":
-    """The stored tagger in a folder: takes raw text, loads no pickle."""
+def load_model(folder: Any) -> "Tagger | Recommender":
+    """The model that a folder holds, a tagger or a recommender: takes raw text or names of users, loads no pickle."""
+    from tagcore.recommender import Recommender
+    from tagcore.store.datasets import stored_kind
     from tagcore.tagger import Tagger
 
-    return Tagger.load(folder)
+    return Recommender.load(folder) if stored_kind(folder) == "recommender" else Tagger.load(folder)
 
 
 def __getattr__(name: str) -> Any:

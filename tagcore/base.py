@@ -1,122 +1,43 @@
-"""What every tagger is: scikit-learn's conventions around a few hooks."""
+"""What every stored estimator is: plain parameters, fitted arrays and numbers by name, a folder without pickle."""
 
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from safetensors.numpy import load_file, save_file
-from sklearn.base import BaseEstimator, clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
-from tagcore.features.rows import XY, InMemory, Rows
 from tagcore.kernels.ranking import best_of_rows
-from tagcore.label_matrix import label_matrix, observed_cells
-from tagcore.progress import Progress, no_progress
-from tagcore.shards import Executor, InProcess, contiguous, freeze
+from tagcore.shards import contiguous, freeze
 from tagcore.store.files import new_folder, write_text
-from tagcore.training import Checkpoints, FitContext
 
 FORMAT = 1
 BLOCK_CELLS = 4_000_000  # scores that are formed together
-MODELS: dict[str, type["TagModel"]] = {}  # the only classes that a stored model can name
+MODELS: dict[str, type["Estimator"]] = {}  # the only classes that a stored model can name
 
 
-class TagModel(BaseEstimator):
-    """A model that learns tags from rows of words.
+class Estimator(BaseEstimator):
+    """A model that is stored by class name. `TagModel` learns from documents, `RatingModel` from ratings.
 
-    A subclass writes `_fit(rows, context)` and `_scores(X)`; where it can do better than dense blocks it also writes
-    `_top_k(X, k)`. `_arrays` names the fitted arrays that make up its state; `_facts` the fitted numbers; `_rounds` the
-    parameters that say how long training goes on. `_uses_observed` tells that it can leave cells of y out.
+    `_arrays` names the fitted arrays that make up its state, `_facts` the fitted numbers, on top of the `_common_` ones
+    that all models of its kind have; `_rounds` the parameters that say how long training goes on.
     """
 
+    learns_from: ClassVar[str]
     _arrays: ClassVar[tuple[str, ...]] = ()
     _facts: ClassVar[tuple[str, ...]] = ()
+    _common_arrays: ClassVar[tuple[str, ...]] = ()
+    _common_facts: ClassVar[tuple[str, ...]] = ()
     _rounds: ClassVar[tuple[str, ...]] = ()
-    _uses_observed: ClassVar[bool] = False
 
-    n_labels_: int
-    n_features_in_: int
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, abstract: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if not cls.__name__.startswith("_"):
+        if not abstract and not cls.__name__.startswith("_"):
             MODELS[cls.__name__] = cls
-
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        observed: Any = None,
-        executor: Executor | None = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Learns from CSR rows X (n × D) and tags y (n × L, counts or 0/1, CSR or dense).
-
-        `observed` (n × L, CSR or dense, above 0 where a cell was looked at) hides all other cells of y, whatever they
-        hold, from a model that can do without them.
-        """
-        checked = clone(self)._rows(X, reset=True)  # by a clone: until it is learnt, what was known stays
-        rows = InMemory(checked, label_matrix(y, checked.shape[0]))
-        self._fit_in_context(rows, observed, FitContext(executor or InProcess(), progress or no_progress))
-        validate_data(self, X, skip_check_array=True)  # remembers the names of the columns, where X has them
-        return self
-
-    def fit_rows(
-        self,
-        rows: Rows,
-        *,
-        observed: Any = None,
-        executor: Executor | None = None,
-        progress: Progress | None = None,
-        checkpoints: Checkpoints | None = None,
-    ) -> Self:
-        """As `fit`, bit for bit, on rows wherever they are: a model that learns in shards reads no more than a shard,
-        where it runs; any other takes all rows into memory. Models that learn in rounds keep checkpoints.
-        """
-        context = FitContext(executor or InProcess(), progress or no_progress, checkpoints)
-        self._fit_in_context(rows, observed, context)
-        return self
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Dense (n, L), one independent probability per tag; where L is large use `top_k`."""
-        return self.proba(self._scores(self._checked(X)))
-
-    def predict(self, X: Any) -> sp.csr_matrix:
-        """Tags whose probability is above one half, CSR (n, L)."""
-        blocks = [sp.csr_matrix(self.proba(s) > 0.5, dtype=np.int8) for _, s in self.score_blocks(X)]
-        return sp.vstack(blocks, format="csr")
-
-    def top_k(self, X: Any, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
-        """(tags, scores), two (n, min(k, L)) arrays, best first, ties to the lower tag id."""
-        if k < 1:
-            raise ValueError(f"k must be at least 1, got {k}")
-        return self._top_k(self._checked(X), min(k, self.n_labels_))
-
-    def score_blocks(self, X: Any, cells: int = BLOCK_CELLS) -> Iterator[tuple[slice, np.ndarray]]:
-        """Dense scores of a few rows at a time, so that n × L is never formed."""
-        X = self._checked(X)
-        step = block_rows(self.n_labels_, cells)
-        for start in range(0, X.shape[0], step):
-            rows = slice(start, min(start + step, X.shape[0]))
-            yield rows, self._scores(X[rows])
-
-    def score(self, X: Any, y: Any) -> float:
-        """Precision at 1."""
-        best = self.top_k(X, 1)[0][:, 0]
-        Y = label_matrix(y, best.size)
-        if Y.shape[1] != self.n_labels_:
-            raise ValueError(f"y has {Y.shape[1]} tags, the model {self.n_labels_}")
-        return float(np.mean(np.asarray(Y[np.arange(best.size), best]) > 0))
-
-    def proba(self, scores: np.ndarray) -> np.ndarray:
-        """Scores as probabilities; the same everywhere, monotone in the score."""
-        return scores
 
     def save(self, folder: Path | str) -> None:
         """Parameters and fitted arrays, as JSON and safetensors, in a folder that must not stand yet."""
@@ -132,8 +53,8 @@ class TagModel(BaseEstimator):
         return {
             "class": type(self).__name__,
             "params": _plain(self.get_params(deep=False), type(self).__name__),
-            "facts": {f: _number(getattr(self, f)) for f in ("n_labels_", "n_features_in_", *self._facts)},
-            "arrays": {a: getattr(self, a) for a in self._arrays},
+            "facts": {f: _number(getattr(self, f)) for f in self._all_facts()},
+            "arrays": {a: getattr(self, a) for a in self._all_arrays()},
         }
 
     @classmethod
@@ -144,67 +65,21 @@ class TagModel(BaseEstimator):
             raise ValueError(f"{folder}: holds a {type(model).__name__}, expected a {cls.__name__}")
         return model
 
-    def _fit(self, rows: Rows, context: FitContext) -> None:
-        """Learns from checked rows; `n_features_in_` and `n_labels_` still are those of what was known before."""
-        raise NotImplementedError  # abstract
-
-    def _scores(self, X: sp.csr_matrix) -> np.ndarray:
-        raise NotImplementedError  # abstract
-
     def _check_state(self) -> None:
         """Raises ValueError where loaded arrays do not fit together: kernels do not look before they read."""
         raise NotImplementedError  # abstract
 
-    def _top_k(self, X: sp.csr_matrix, k: int) -> tuple[np.ndarray, np.ndarray]:
-        tags, scores = np.empty((X.shape[0], k), np.int64), np.empty((X.shape[0], k))
-        for rows, block in self.score_blocks(X):
-            tags[rows], scores[rows] = best_k(block, k)
-        return tags, scores
+    @classmethod
+    def _all_arrays(cls) -> tuple[str, ...]:
+        return (*cls._common_arrays, *cls._arrays)
 
-    def _fit_in_context(self, rows: Rows, observed: Any, context: FitContext) -> None:
-        """Goes through the hook: the one way to fit, whoever asks."""
-        if observed is not None:
-            if not self._uses_observed:
-                raise ValueError(f"{type(self).__name__} learns from all cells of y: it cannot do without some of them")
-            context = replace(context, observed=observed_cells(observed, (rows.n_rows, rows.n_labels)))
-        with restore_on_failure(self):
-            self._fit(rows, context)
-            self.__dict__.pop("feature_names_in_", None)  # rows know columns by number
-            self.n_features_in_, self.n_labels_ = rows.n_features, rows.n_labels
-
-    def _checked_batch(self, X: Any, y: Any) -> XY:
-        """Rows and tags of one `partial_fit`, of which the first says how many words and tags there are."""
-        fresh = not hasattr(self, "n_labels_")
-        X = self._rows(X, reset=fresh)
-        Y = label_matrix(y, X.shape[0])
-        if fresh:
-            self.n_labels_ = Y.shape[1]
-        elif Y.shape[1] != self.n_labels_:
-            hint = ": `grow` appends tags and words" if hasattr(self, "grow") else ""
-            raise ValueError(f"y has {Y.shape[1]} tags, the model {self.n_labels_}{hint}")
-        return X, Y
-
-    def _checked(self, X: Any) -> sp.csr_matrix:
-        check_is_fitted(self)
-        return self._rows(X, reset=False)
-
-    def _rows(self, X: Any, *, reset: bool) -> sp.csr_matrix:
-        X = sp.csr_matrix(validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset))
-        if not X.has_canonical_format:  # words in order and each once; the caller's matrix stays as it is
-            X = X.copy()
-            X.sum_duplicates()
-        return X
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.target_tags.required = tags.target_tags.multi_output = True
-        tags.target_tags.single_output = False
-        return tags
+    @classmethod
+    def _all_facts(cls) -> tuple[str, ...]:
+        return (*cls._common_facts, *cls._facts)
 
 
 @contextmanager
-def restore_on_failure(model: TagModel) -> Iterator[None]:
+def restore_on_failure(model: Estimator) -> Iterator[None]:
     """Keeps what was known before when learning fails; learners replace arrays and do not write to old ones."""
     before = dict(vars(model))
     try:
@@ -214,7 +89,7 @@ def restore_on_failure(model: TagModel) -> Iterator[None]:
         raise
 
 
-def from_parts(parts: dict[str, Any]) -> TagModel:
+def from_parts(parts: dict[str, Any]) -> Estimator:
     """The model whose `parts` these are; its class must have been imported."""
     model = MODELS[parts["class"]](**parts["params"])
     for name, value in (parts["arrays"] | parts["facts"]).items():
@@ -222,7 +97,7 @@ def from_parts(parts: dict[str, Any]) -> TagModel:
     return model
 
 
-def load_estimator(folder: Path | str) -> TagModel:
+def load_estimator(folder: Path | str) -> Estimator:
     """A stored model of any registered class. Only JSON and safetensors are read: nothing in them can run."""
     import tagcore.baselines
     import tagcore.models  # noqa: F401  both register their classes
@@ -246,12 +121,9 @@ def load_estimator(folder: Path | str) -> TagModel:
         arrays = load_file(folder / "state.safetensors")
     except Exception as error:  # safetensors raises its own class for a damaged file
         raise ValueError(f"{folder / 'state.safetensors'}: cannot be read ({error})") from error
-    if set(arrays) != set(model._arrays):
-        raise ValueError(
-            f"{folder / 'state.safetensors'}: holds arrays {sorted(arrays)}, expected {sorted(model._arrays)}"
-        )
-    expected = {"n_labels_", "n_features_in_", *model._facts}
-    if not isinstance(facts, dict) or set(facts) != expected:
+    if set(arrays) != (expected := set(model._all_arrays())):
+        raise ValueError(f"{folder / 'state.safetensors'}: holds arrays {sorted(arrays)}, expected {sorted(expected)}")
+    if not isinstance(facts, dict) or set(facts) != (expected := set(model._all_facts())):
         raise ValueError(f"{folder / 'model.json'}: facts {facts!r}, expected those named {sorted(expected)}")
     for key, value in {**arrays, **facts}.items():
         setattr(model, key, value)

@@ -1,36 +1,48 @@
 """Fits any model by its class name, and calibrates its scores on documents that it had not seen."""
 
 from contextlib import suppress
+from typing import TypeVar
 
 import numpy as np
 from sklearn.base import clone
 
-from tagcore.base import MODELS, TagModel, block_rows
+from tagcore.base import MODELS, Estimator, block_rows
 from tagcore.features.rows import Rows
 from tagcore.progress import Progress, no_progress
 from tagcore.scoring.calibration import CALIBRATORS, Calibrator
 from tagcore.shards import Executor
+from tagcore.tag_model import TagModel
 from tagcore.training import Checkpoints
+
+M = TypeVar("M", bound=Estimator)
 
 CALIBRATION_SHARE = 0.1
 _WARM_UP_ROUNDS = 1000  # at most: enough for solvers not to complain that they were cut short
 CALIBRATION_DEPTH = 10  # the ranks that people look at
 
 
-def model_class(name: str) -> type[TagModel]:
-    """Gives a model class by name, however its letters are cased; ValueError lists those that there are."""
+def model_class(name: str, base: type[M]) -> type[M]:
+    """Gives a class of `TagModel`s, of `RatingModel`s or of both by name, however its letters are cased; ValueError
+    lists those that there are."""
     import tagcore.baselines
     import tagcore.models  # noqa: F401  both register their classes
 
     by_lower_case = {class_name.lower(): model for class_name, model in MODELS.items()}
-    if name.lower() not in by_lower_case:
-        raise ValueError(f"no model {name!r}; there are {', '.join(sorted(MODELS))}")
-    return by_lower_case[name.lower()]
+    model = by_lower_case.get(name.lower())
+    choices = ", ".join(sorted(n for n, known in MODELS.items() if issubclass(known, base)))
+    if model is None:
+        raise ValueError(f"no model {name!r}; there are {choices}")
+    if not issubclass(model, base):
+        raise ValueError(
+            f"{model.__name__} learns from {model.learns_from}, expected a model that learns from {base.learns_from}: "
+            f"{choices}"
+        )
+    return model
 
 
-def make_model(name: str, params: dict, seed: int) -> TagModel:
+def make_model(name: str, params: dict, seed: int, base: type[M]) -> M:
     """Makes a model by class name; a wrong name or parameter is a ValueError that lists the right ones."""
-    model = model_class(name)
+    model = model_class(name, base)
     defaults = model().get_params()
     if unknown := sorted(set(params) - set(defaults)):
         raise ValueError(f"{model.__name__} has no parameter {unknown[0]!r}; it has {', '.join(sorted(defaults))}")

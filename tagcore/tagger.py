@@ -10,13 +10,13 @@ import numpy as np
 import scipy.sparse as sp
 from safetensors.numpy import load_file, save_file
 
-from tagcore.base import TagModel, load_estimator
 from tagcore.corpus import names_table
 from tagcore.labelling.expected_f import ExpectedF
 from tagcore.labelling.thresholds import load_thresholds, require_thresholds, save_thresholds
 from tagcore.scoring.calibration import CALIBRATORS, Calibrator
 from tagcore.scoring.explanation import WordPush, pushes
 from tagcore.store.datasets import Dataset, StoreError, write_dataset
+from tagcore.tag_model import TagModel
 from tagcore.text import Vectoriser
 from tagcore.text.html import strip_html
 
@@ -142,7 +142,7 @@ class Tagger:
         arrays = load_file(data.folder / CALIBRATOR) if name else {}
         return cls(
             vectoriser=Vectoriser.load(data.folder / "vectoriser"),
-            model=load_estimator(data.folder / "model"),
+            model=TagModel.load(data.folder / "model"),
             tag_names=data.names("tags"),
             calibrator=CALIBRATORS[name].from_arrays(arrays) if name else None,
             thresholds=load_thresholds(data.folder / THRESHOLDS) if head.get("thresholds") else None,

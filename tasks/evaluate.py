@@ -4,16 +4,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from prefect import task
 from prefect.states import State
 
-from tagcore import load_model
 from tagcore.features.build import tag_frequencies
 from tagcore.features.rows import StoredRows
 from tagcore.metrics.catalogue import signed
 from tagcore.metrics.evaluate_model import evaluate as measure
 from tagcore.metrics.evaluation import Evaluation
+from tagcore.metrics.held_out import held_out_values
+from tagcore.metrics.measure import LearnsFrom
 from tagcore.store.datasets import Dataset, write_dataset
+from tagcore.tagger import Tagger
 from tasks.cache import PlannedResult, is_transient, run_cached, stored_key
 from tasks.cluster.backend import report_traffic
 from tasks.cluster.sessions import copy_to_workers, executor_for
@@ -29,24 +32,25 @@ class EvaluatedModel:
     label: str
     model: Path
     evaluation: Path
-    features: Path
+    prepared: Path  # what it was trained and measured on: features, or split ratings
     seed: int = 0
+    kind: LearnsFrom = "documents"
 
 
 @task(
     name="evaluate", task_run_name="evaluate {label}", retries=1, retry_delay_seconds=2, retry_condition_fn=is_transient
 )
-def evaluate(model: Path, features: Path, measures: MeasureSettings, label: str, workspace: Workspace) -> State[Path]:
+def evaluate(model: Path, prepared: Path, measures: MeasureSettings, label: str, workspace: Workspace) -> State[Path]:
     """Measures a model on the test rows. Intervals are drawn with one fixed seed, so that they can be compared. Where
     rows are scored, and on how many threads, changes no bit."""
     parameters = {"ks": measures.ks, "labelling": measures.labelling}
-    inputs = {"model": stored_key(model, "model"), "features": stored_key(features, "features")}
+    inputs = {"model": stored_key(model, "model"), "features": stored_key(prepared, "features")}
     plan = PlannedResult(workspace.store, "evaluation", parameters, inputs)
 
     def make(folder: Path, step: ProgressReporter) -> None:
-        data = Dataset.open(features, "features", verify=False)
-        rows = copy_to_workers(StoredRows.open(features, "test"), workspace.cluster, inputs["features"])
-        tagger = load_model(model)
+        data = Dataset.open(prepared, "features", verify=False)
+        rows = copy_to_workers(StoredRows.open(prepared, "test"), workspace.cluster, inputs["features"])
+        tagger = Tagger.load(model)
         options: dict[str, Any] = {
             "ks": tuple(measures.ks),
             "labelling": measures.labelling,
@@ -62,6 +66,12 @@ def evaluate(model: Path, features: Path, measures: MeasureSettings, label: str,
             evaluation.save(writer.folder)
 
     return run_cached(plan, f"measure {label}", make)
+
+
+def values_of_tagger(model: Path, data: Path, prepared: Path, measure: str) -> np.ndarray:
+    """One value of the measure per held-out document of the features, for any stored tagger."""
+    corpus, features = Dataset.open(data, "corpus", verify=False), Dataset.open(prepared, "features", verify=False)
+    return held_out_values(Tagger.load(model), corpus, features, measure)
 
 
 def signed_value(evaluation: Path, measure: str) -> float:

@@ -21,22 +21,22 @@ from tasks.workspace import Workspace
 
 @task(name="features", retries=2, retry_delay_seconds=2, retry_condition_fn=is_transient)
 def features(
-    corpus: Path, settings: FeatureSettings, split: SplitSettings, workspace: Workspace, title: str = "build features"
+    data: Path, settings: FeatureSettings, split: SplitSettings, workspace: Workspace, title: str = "build features"
 ) -> State[Path]:
     """Splits the corpus and weighs its words. Where the rows are made changes no bit of them."""
-    chosen = choose_split(corpus, split)
+    chosen = choose_split(data, split)
     vectoriser = settings.model_dump()
     parameters = {"vectoriser": vectoriser, "split": vars(chosen)}
-    plan = PlannedResult(workspace.store, "features", parameters, {"corpus": stored_key(corpus, "corpus")})
+    plan = PlannedResult(workspace.store, "features", parameters, {"corpus": stored_key(data, "corpus")})
 
     def make(folder: Path, step: ProgressReporter) -> None:
-        data = Dataset.open(corpus, "corpus", verify=False)
-        reader = CorpusReader(data, chosen)
-        storage = copy_files_to_workers(reader.storage, reader.files, workspace.cluster, data.key)
+        corpus = Dataset.open(data, "corpus", verify=False)
+        reader = CorpusReader(corpus, chosen)
+        storage = copy_files_to_workers(reader.storage, reader.files, workspace.cluster, corpus.key)
         with executor_for(workspace.cluster, workspace.threads) as executor:
             step.begin()
             make_features(
-                data,
+                corpus,
                 folder,
                 Vectoriser(**vectoriser),
                 chosen,
@@ -54,6 +54,7 @@ def choose_split(corpus: Path, split: SplitSettings) -> Split:
     kind = split.kind
     if kind == "auto":
         kind = "official" if _has_official_split(corpus) else "drawn"
+    assert kind != "newest"  # which the recipe refuses for documents
     return Split(
         kind,
         split.test,

@@ -1,4 +1,5 @@
-"""The champion moves only if the challenger is better on the same held-out documents, beyond the paired interval.
+"""The champion moves only if the challenger is better on the same held-out documents or ratings, beyond the paired
+interval.
 
 How the challenger is chosen, held to a stricter level for having been chosen, compared and promoted is all here.
 """
@@ -9,13 +10,12 @@ from pathlib import Path
 import numpy as np
 from prefect import task
 
-from tagcore import load_model
+from tagcore.metrics.catalogue import find, signed
 from tagcore.metrics.evaluation import Evaluation
-from tagcore.metrics.held_out import held_out_values
 from tagcore.metrics.intervals import paired_difference
-from tagcore.store.datasets import Dataset
 from tasks.cache import is_transient
 from tasks.evaluate import EvaluatedModel, signed_value
+from tasks.kinds import kind_of
 from tasks.progress import ProgressReporter
 from tasks.recipe import PromotionSettings
 from tasks.registry.client import CHALLENGER, CHAMPION, MODEL_KEY, Registry, RegistryBusy, version_by_alias
@@ -40,11 +40,11 @@ class Decision:
     promoted: bool
     reason: str
     measure: str
-    difference: float | None = None
+    difference: float | None = None  # the challenger's value less the champion's, as are the bounds
     low: float | None = None
     high: float | None = None
     p_value: float | None = None
-    documents: int | None = None
+    compared_on: int | None = None  # documents, or users
 
     @property
     def in_service(self) -> str:
@@ -54,7 +54,7 @@ class Decision:
 
 @task(name="promote", task_run_name="promote {name}", retries=2, retry_delay_seconds=2, retry_condition_fn=is_transient)
 def promote(
-    name: str, candidates: list[Candidate], corpus: Path, measure: str, rule: PromotionSettings, registry: Registry
+    name: str, candidates: list[Candidate], data: Path, measure: str, rule: PromotionSettings, registry: Registry
 ) -> Decision:
     """Compares the best candidate with the champion, moves the aliases, and records the decision with its numbers as
     tags of the version."""
@@ -74,10 +74,9 @@ def promote(
         elif champion.tags.get(MODEL_KEY) == client.get_model_version(name, version).tags.get(MODEL_KEY):
             decision = Decision(name, label, version, before, False, "it is the same model", measure)
         else:
-            ours = Evaluation.load(challenger.evaluated.evaluation).per_document[measure].to_numpy()
-            tagger = load_model(registry.fetch(f"models:/{name}/{before}"))
-            features = Dataset.open(challenger.evaluated.features, "features", verify=False)
-            theirs = held_out_values(tagger, Dataset.open(corpus, "corpus", verify=False), features, measure)
+            ours = Evaluation.load(challenger.evaluated.evaluation).per_unit[measure].to_numpy()
+            kind, in_service = kind_of(challenger.evaluated.kind), registry.fetch(f"models:/{name}/{before}")
+            theirs = kind.held_out_values(in_service, data, challenger.evaluated.prepared, measure)
             level = corrected_level(rule.level, len(candidates))
             decision = decide(name, label, version, before, ours, theirs, measure, level, rule.margin)
         now = version_by_alias(client, name, CHAMPION)
@@ -113,10 +112,12 @@ def decide(
     level: float,
     margin: float,
 ) -> Decision:
-    """Applies the rule itself: the whole interval of the gain must lie above the margin."""
+    """Applies the rule itself: the whole interval of the gain, which is a loss where less is better, must lie above
+    the margin."""
     test = paired_difference(ours, theirs, level=level)
-    better = test.low > margin
-    gain = f"{measure} {test.difference:+.4f} ({test.low:+.4f} to {test.high:+.4f}) on {test.n:,} documents"
-    reason = f"{'better' if better else 'not better'} beyond the {level:.1%} interval: {gain}"
+    better = min(signed(measure, test.low), signed(measure, test.high)) > margin
+    units = "users" if find(measure)[0].learns_from == "ratings" else "documents"
+    difference = f"{measure} {test.difference:+.4f} ({test.low:+.4f} to {test.high:+.4f}) on {test.n:,} {units}"
+    reason = f"{'better' if better else 'not better'} beyond the {level:.1%} interval: {difference}"
     numbers = test.difference, test.low, test.high, test.p_value, test.n
     return Decision(name, label, challenger, champion, better, reason, measure, *numbers)

@@ -6,12 +6,22 @@
 
 import itertools
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from tagcore.labelling.rules import rule_named, rule_names
 from tagcore.metrics.catalogue import primary_names, rule_of
+from tagcore.metrics.measure import LearnsFrom
 from tagcore.text.tokens import TOKEN_PATTERN
 
 CROSS_VALIDATED = "cross-validated"
@@ -32,19 +42,25 @@ class RecipePart(BaseModel):
 
 
 class DataSettings(RecipePart):
-    """Where documents come from: `demo`, or the path of a file or folder that a reader recognises."""
+    """What is learnt from, and its source: `demo`, or the path of a file or folder that a reader recognises."""
 
+    kind: LearnsFrom = Field("documents", description="tags of documents, or ratings that users gave to items")
     source: str = "demo"
     documents: int = Field(4000, ge=10, description="how many documents the demo makes")
+    users: int = Field(1500, ge=10, description="how many users rate in the demo of ratings")
+    items: int = Field(400, ge=10, description="how many items are rated in the demo of ratings")
     options: dict[str, Any] = Field(default_factory=dict, description="what the reader of that format takes")
     skip_bad_rows: bool = False
 
 
 class SplitSettings(RecipePart):
-    """`auto` takes the source's own split where it has one, and draws by document id elsewhere."""
+    """`auto` takes the source's own split where it has one, and draws by document id elsewhere.
 
-    kind: Literal["auto", "official", "drawn"] = "auto"
-    test: float | int = Field(0.2, description="a share of the documents, or so many of them")
+    Ratings are drawn by user and item; of these `newest` holds out the latest share of every user's.
+    """
+
+    kind: Literal["auto", "official", "drawn", "newest"] = "auto"
+    test: float | int = Field(0.2, description="a share of the documents or ratings, or so many documents")
     seed: int = 0
     redraw: bool = Field(False, description="another split for every seed of the recipe; of a drawn one")
     validation: float = Field(0.0, ge=0, lt=1, description="measure on this share of the training documents instead")
@@ -142,7 +158,7 @@ class MeasureSettings(RecipePart):
     """Of rankings, at each of `ks`; and of the labels that each rule of `labelling` gives."""
 
     ks: list[int] = [1, 3, 5, 10]
-    primary: str = Field("nDCG@5", validate_default=True)
+    primary: str = Field("nDCG@5", validate_default=True, description="what is best; MAE where ratings are learnt from")
     labelling: list[Rule] = []
 
     @field_validator("ks")
@@ -155,8 +171,10 @@ class MeasureSettings(RecipePart):
     @field_validator("primary")
     @classmethod
     def _measured(cls, primary: str, known: ValidationInfo) -> str:
-        if "ks" in known.data and primary not in (names := primary_names(known.data["ks"])):
-            raise ValueError(f"expected one of {', '.join(names)}")
+        if "ks" in known.data:
+            names = [name for kind in get_args(LearnsFrom) for name in primary_names(known.data["ks"], kind)]
+            if primary not in names:
+                raise ValueError(f"expected one of {', '.join(names)}")
         return primary
 
 
@@ -173,7 +191,7 @@ class TuningSettings(RecipePart):
 
 
 class PromotionSettings(RecipePart):
-    """A challenger is promoted when the paired interval of its gain on held-out documents lies above `margin`."""
+    """A challenger is promoted when the paired interval of its gain on what was held out lies above `margin`."""
 
     level: float = Field(0.95, gt=0.5, lt=1)
     margin: float = Field(0.0, ge=0)
@@ -194,6 +212,50 @@ class Recipe(RecipePart):
     promotion: PromotionSettings = PromotionSettings()
     tuning: TuningSettings | None = None
     grid: dict[str, list[Any]] = Field(default_factory=dict, description='settings such as "features.stem" to vary')
+
+    @model_validator(mode="before")
+    @classmethod
+    def _primary_measure_of_ratings(cls, plain: Any) -> Any:
+        """Ranks models of ratings by MAE where the recipe does not say by what."""
+        if not isinstance(plain, dict) or _plain_group(plain, "data").get("kind") != "ratings":
+            return plain
+        if not isinstance(plain.get("measures", {}), dict | BaseModel):
+            return plain  # no group of settings: told as such
+        return plain | {"measures": {"primary": "MAE"} | _plain_group(plain, "measures")}
+
+    @model_validator(mode="after")
+    def _fits_what_is_learnt_from(self) -> "Recipe":
+        """Refuses settings that only make sense for the other kind of data."""
+        kind = self.data.kind
+        names = primary_names(self.measures.ks, kind)
+        if self.measures.primary not in names:
+            raise ValueError(f"measures.primary = {self.measures.primary!r}: of {kind}, expected {', '.join(names)}")
+        refused = self._set_for_documents() if kind == "ratings" else self._set_for_ratings()
+        if refused:
+            other = "ratings" if kind == "documents" else "documents"
+            raise ValueError(f"{refused[0]}: as it is set, it is for {other} alone, and data.kind is {kind!r}")
+        return self
+
+    def _set_for_ratings(self) -> list[str]:
+        """Names the settings that say something of ratings alone."""
+        return ["split.kind"] if self.split.kind == "newest" else []
+
+    def _set_for_documents(self) -> list[str]:
+        """Names the settings that say something of documents and their tags alone."""
+        split = self.split
+        settings = {
+            "split.kind": split.kind == "official",
+            "split.test": isinstance(split.test, int),
+            "split.train_documents": split.train_documents is not None,
+            "split.test_documents": split.test_documents is not None,
+            "split.revealed": split.revealed != 1,
+            "features": self.features != FeatureSettings(),
+            "measures.labelling": bool(self.measures.labelling),
+        }
+        for number, model in enumerate(self.models):
+            of_model = {"features": model.features, "calibrate": model.calibrate, "thresholds": model.thresholds}
+            settings |= {f"models.{number}.{name}": bool(value) for name, value in of_model.items()}
+        return [name for name, is_set in settings.items() if is_set]
 
     @field_validator("seeds")
     @classmethod
@@ -241,9 +303,18 @@ def parse_recipe(plain: dict[str, Any], where: str) -> Recipe:
         return Recipe.model_validate(plain)
     except ValidationError as error:
         first = error.errors()[0]
+        if not first["loc"]:  # settings that do not go together: the message names them
+            raise RecipeError(f"{where}: {first['msg'].removeprefix('Value error, ')}") from error
         setting = ".".join(str(part) for part in first["loc"])
         more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
         raise RecipeError(f"{where}: {setting} = {first['input']!r}: {first['msg']}{more}") from error
+
+
+def _plain_group(plain: dict[str, Any], name: str) -> dict[str, Any]:
+    """A group of settings as plain values, empty where there is no such group."""
+    group = plain.get(name, {})
+    group = group.model_dump(exclude_unset=True) if isinstance(group, BaseModel) else group
+    return group if isinstance(group, dict) else {}
 
 
 def set_value(plain: dict[str, Any], path: str, value: Any) -> None:

@@ -10,7 +10,8 @@ from prefect.states import State
 from tagcore.features.rows import StoredRows
 from tagcore.fitting import make_model, warm_up
 from tagcore.labelling.thresholds import cross_validated_thresholds, load_thresholds, save_thresholds
-from tagcore.store.datasets import read_manifest, write_dataset
+from tagcore.store.datasets import read_manifest, stored_kind, write_dataset
+from tagcore.tag_model import TagModel
 from tasks.cache import PlannedResult, is_transient, read_record, run_cached, stored_key
 from tasks.cluster.sessions import executor_for
 from tasks.progress import ProgressReporter
@@ -29,7 +30,7 @@ KIND = FILE = "thresholds"
 )
 def thresholds(features: Path, model: ModelChoice, seed: int, workspace: Workspace) -> State[Path]:
     """Finds the thresholds of one class with its parameters; the seed is that of the model and of the folds."""
-    estimator = make_model(model.model, model.params, seed)
+    estimator = make_model(model.model, model.params, seed, TagModel)
     parameters = {"model": model.model, "params": estimator.get_params(), "seed": seed}
     plan = PlannedResult(workspace.store, KIND, parameters, {"features": stored_key(features, "features")})
 
@@ -53,5 +54,7 @@ def stored_thresholds(folder: Path) -> np.ndarray:
 
 def threshold_seconds(model: Path) -> float | None:
     """Tells how long the thresholds of a stored model took to find; None for one without."""
+    if stored_kind(model) != "model":  # a recommender labels nothing
+        return None
     key = read_manifest(model, "model")["inputs"].get(KIND)
     return None if key is None else read_record(model.parent / f"{KIND}-{key[:16]}").get("seconds")

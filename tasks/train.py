@@ -9,6 +9,7 @@ from tagcore.features.build import VECTORISER
 from tagcore.features.rows import StoredRows
 from tagcore.fitting import fit_calibrated, make_model, warm_up
 from tagcore.store.datasets import Dataset
+from tagcore.tag_model import TagModel
 from tagcore.tagger import Tagger
 from tagcore.text import Vectoriser
 from tagcore.training import Checkpoints
@@ -30,28 +31,28 @@ from tasks.workspace import Workspace
     retry_condition_fn=is_transient,
 )
 def train(
-    features: Path, model: ModelSettings, seed: int, workspace: Workspace, thresholds: Path | None = None
+    prepared: Path, model: ModelSettings, seed: int, workspace: Workspace, thresholds: Path | None = None
 ) -> State[Path]:
     """Trains one model. Where that happens, and on how many threads, changes no bit.
 
     `thresholds` are stored ones that the tagger shall label by. A training that was killed goes on from its last
     checkpoint.
     """
-    estimator = make_model(model.model, model.params, seed)
+    estimator = make_model(model.model, model.params, seed, TagModel)
     parameters = {
         "model": model.model,
         "params": estimator.get_params(),
         "calibrate": model.calibrate,
         "seed": seed,
     }
-    inputs = {"features": stored_key(features, "features")}
+    inputs = {"features": stored_key(prepared, "features")}
     if thresholds is not None:
         inputs["thresholds"] = stored_key(thresholds, "thresholds")
     plan = PlannedResult(workspace.store, "model", parameters, inputs)
 
     def make(folder: Path, step: ProgressReporter) -> None:
-        data = Dataset.open(features, "features", verify=False)
-        rows = copy_to_workers(StoredRows.open(features, "train"), workspace.cluster, inputs["features"])
+        data = Dataset.open(prepared, "features", verify=False)
+        rows = copy_to_workers(StoredRows.open(prepared, "train"), workspace.cluster, inputs["features"])
         warm_up(estimator, rows)
         places = storage_at(workspace.cluster.root).inside("checkpoints")
         with executor_for(workspace.cluster, workspace.threads) as executor:

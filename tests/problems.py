@@ -7,12 +7,12 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from tagcore.base import TagModel
 from tagcore.corpus import DocumentSource, csr_from_lists, tag_matrix
 from tagcore.features.build import VECTORISER
 from tagcore.features.corpus_reader import document_texts
 from tagcore.readers import open_source
 from tagcore.store.datasets import Dataset
+from tagcore.tag_model import TagModel
 from tagcore.text import Vectoriser
 
 TOPICS = 6

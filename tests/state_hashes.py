@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 import tagcore.baselines as baselines
 import tagcore.models as models
-from tagcore.base import TagModel
+from tagcore.tag_model import TagModel
 from tests.problems import official_split
 
 QUICK = {"max_iter": 5}

@@ -34,13 +34,16 @@ def train(
 ) -> None:
     """Train and measure one model; nothing is promoted."""
     from infra.cli.values import parse_pairs
+    from tagcore.base import Estimator
     from tagcore.fitting import model_class
 
     console = Console(as_json)
-    one = {"model": model_class(model).__name__, "params": parse_pairs(param), "calibrate": calibrate}
-    one["thresholds"] = thresholds
+    known = model_class(model, Estimator)
+    one = {"model": known.__name__, "params": parse_pairs(param), "calibrate": calibrate, "thresholds": thresholds}
     overrides = {"models": [one], "seeds": [seed], "name": "train"}
-    chosen = recipe_from_options("nightly" if data else "demo", data, set_, skip_bad_rows, overrides)
+    of_documents = "nightly" if data else "demo"
+    preset = "ratings" if known.learns_from == "ratings" else of_documents
+    chosen = recipe_from_options(preset, data, set_, skip_bad_rows, overrides)
     _show(console, _run_experiment(console, chosen, home, cluster))
 
 

@@ -1,4 +1,4 @@
-"""`tagflow run`: the whole pipeline, from documents to a model in service."""
+"""`tagflow run`: the whole pipeline, from documents or ratings to a model in service."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
@@ -24,7 +24,7 @@ def run(
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """The whole pipeline: read, build features, train, compare, register, promote, and suggest tags."""
+    """The whole pipeline: read, prepare, train, compare, register, promote, and suggest tags or recommend items."""
     console = Console(as_json)
     chosen = recipe_from_options(recipe or ("nightly" if data else "demo"), data, set_, skip_bad_rows)
     if len(chosen.seeds) > 1:
@@ -51,6 +51,4 @@ def _show_decision(console: Console, night: "NightlyResult") -> None:
 
 def _show_examples(console: Console, night: "NightlyResult") -> None:
     for example in night.examples:
-        given = f"   (people said: {', '.join(example.given)})" if example.given else "   (nobody tagged it)"
-        console.say(f"\n  “{' '.join(example.text.split())[:150]}…”")
-        console.say(f"  → {', '.join(f'{tag} {score:.2f}' for tag, score in example.suggested)}{given}")
+        console.say(f"\n{example.told()}")

@@ -71,10 +71,10 @@ def tag(
 
 def load_tagger(model: str | None, home: Path | None) -> "Tagger":
     """From a folder, a registry address, or the one champion of the state folder's registry."""
-    from tagcore import load_model
+    from tagcore.tagger import Tagger
 
     if model is not None and not model.startswith("models:/"):
-        return load_model(model)
+        return Tagger.load(model)
     from tasks.registry.client import champions
     from tasks.workspace import open_workspace
 
@@ -87,7 +87,7 @@ def load_tagger(model: str | None, home: Path | None) -> "Tagger":
                 f"say which model with --model: {which}" if names else "no model is in service yet: `tagflow run`"
             )
         model = f"models:/{names[0]}@champion"
-    return load_model(registry.fetch(model))
+    return Tagger.load(registry.fetch(model))
 
 
 def _texts(given: list[str] | None, file: Path | None, whole: bool) -> list[str]:

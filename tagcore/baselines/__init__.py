@@ -11,6 +11,8 @@ from tagcore.baselines.low_rank.bcs import BCS
 from tagcore.baselines.low_rank.cplst import CPLST
 from tagcore.baselines.low_rank.wsabie import WSABIE
 from tagcore.baselines.popular import Popular
+from tagcore.baselines.ratings.biases import DampedBiases
+from tagcore.baselines.ratings.means import ItemMean, UserMean
 from tagcore.baselines.vector_similarity import VectorSimilarity
 
 __all__ = [
@@ -19,11 +21,14 @@ __all__ = [
     "KNN",
     "LEML",
     "WSABIE",
+    "DampedBiases",
+    "ItemMean",
     "LaSVM",
     "OneVsRestLinear",
     "OneVsRestLogistic",
     "PassiveAggressive",
     "Popular",
     "Ridge",
+    "UserMean",
     "VectorSimilarity",
 ]

@@ -3,8 +3,9 @@
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.base import TagModel, best_k, require_vector
+from tagcore.base import best_k, require_vector
 from tagcore.features.rows import Rows
+from tagcore.tag_model import TagModel
 from tagcore.training import FitContext
 
 

@@ -5,11 +5,12 @@ import numbers
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.base import TagModel, best_k, require_csr, require_vector
+from tagcore.base import best_k, require_csr, require_vector
 from tagcore.baselines.knn.estimator import Postings, inverted_index, kernel_rows
 from tagcore.baselines.knn.kernel import score_rows, suggest_rows
 from tagcore.baselines.popular import document_shares
 from tagcore.features.rows import Rows, load_all
+from tagcore.tag_model import TagModel
 from tagcore.text.selection import SelectWords
 from tagcore.training import FitContext
 

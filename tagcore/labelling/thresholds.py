@@ -8,12 +8,12 @@ import scipy.sparse as sp
 from safetensors.numpy import load_file, save_file
 from sklearn.base import clone
 
-from tagcore.base import TagModel
 from tagcore.label_matrix import label_matrix
 from tagcore.labelling.kernels.thresholds import best_thresholds, count_negatives, gather_positives
 from tagcore.progress import Progress, no_progress
 from tagcore.scoring.blocks import ScoreBlocks, checked_blocks
 from tagcore.shards import Executor
+from tagcore.tag_model import TagModel
 
 
 def f1_thresholds(score_blocks: ScoreBlocks, Y: sp.csr_matrix, *, fbr: float = 0.0) -> np.ndarray:

@@ -5,6 +5,7 @@ tuning and promotion ask here, and keep the order of the entries.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,9 +13,10 @@ import numpy as np
 from tagcore.labelling.rules import rule_names
 from tagcore.metrics.calibration import SuggestionProbabilities
 from tagcore.metrics.kendall import SuggestedOrder
-from tagcore.metrics.measure import Decides, Measure, Of, Place, Values
+from tagcore.metrics.measure import Decides, LearnsFrom, Measure, Of, Place, Values
 from tagcore.metrics.propensity import PropensityHits
 from tagcore.metrics.ranking import Hits
+from tagcore.metrics.ratings import RatingErrors
 from tagcore.metrics.tally import Tally
 
 T = TypeVar("T", float, np.ndarray)
@@ -61,8 +63,8 @@ MEASURES: tuple[Measure, ...] = (
     Measure("macro-F1", "rule", lambda tally: tally.macro().f1, shown=(*REPORT, "curves")),
     Measure("micro-F1", "rule", Tally.micro_f1, shown=("report",)),
     Measure("ECE", "probabilities", SuggestionProbabilities.calibration_error, lower_is_better=True, shown=CARD),
-    Measure("RMSE", "ratings", lambda errors: errors.rmse, lower_is_better=True),
-    Measure("MAE", "ratings", lambda errors: errors.mae, lower_is_better=True),
+    Measure("MAE", "ratings", RatingErrors.mae, decides="champion", lower_is_better=True, shown=REPORT + CARD),
+    Measure("RMSE", "ratings", RatingErrors.rmse, decides="champion", lower_is_better=True, shown=REPORT + CARD),
 )
 
 
@@ -106,9 +108,21 @@ def deciding_on(what: Decides) -> list[Measure]:
     return [measure for measure in MEASURES if measure.decides in (what, "champion")]
 
 
-def primary_names(ks: Sequence[int]) -> list[str]:
+def champion_measure(full_name: str, learns_from: LearnsFrom) -> tuple[Measure, int | None]:
+    """The measure and the k of a name such as P@5 or MAE; ValueError for one that a champion cannot be chosen by."""
+    measures = [measure for measure in deciding_on("champion") if measure.learns_from == learns_from]
+    with suppress(ValueError):
+        measure, k = find(full_name)
+        if measure in measures:
+            return measure, k
+    known = ", ".join(f"{measure.name}@k" if measure.at == "every k" else measure.name for measure in measures)
+    raise ValueError(f"models are compared by one of {known}, not by {full_name!r}")
+
+
+def primary_names(ks: Sequence[int], learns_from: LearnsFrom) -> list[str]:
     """The names of measures that models may be ranked by, where suggestions are measured at these ks."""
-    return [measure.full_name(k) for measure in deciding_on("best") for k in measure.ks(ks)]
+    measures = [measure for measure in deciding_on("best") if measure.learns_from == learns_from]
+    return [measure.full_name(k) for measure in measures for k in measure.ks(ks)]
 
 
 def shown_in(place: Place) -> list[str]:

@@ -16,7 +16,7 @@ from tagcore.metrics.breakdown import breakdown_table
 from tagcore.metrics.calibration import STRATEGIES, SuggestionProbabilities, reliability_curve
 from tagcore.metrics.catalogue import compute, quality_against_k
 from tagcore.metrics.classification import per_tag_table
-from tagcore.metrics.evaluation import Evaluation, EvaluationCounts
+from tagcore.metrics.evaluation import TagCounts, TagEvaluation
 from tagcore.metrics.intervals import Estimate, Ratio, bootstrap_intervals, bootstrap_ratios
 from tagcore.metrics.kendall import SuggestedOrder
 from tagcore.metrics.measure import SUGGESTED, Values
@@ -47,7 +47,7 @@ def evaluate(
     seed: int = 0,
     executor: Executor | None = None,
     progress: Progress | None = None,
-) -> Evaluation:
+) -> TagEvaluation:
     """Measures a model or tagger on `Rows`, or on word weights X with true tags Y (n × L, a tag present iff > 0).
 
     `train_counts` says how often each tag was trained on, in how many `train_documents`; propensity-scored measures
@@ -99,7 +99,7 @@ def evaluate(
 
     summary = _estimates(values, seed)
     progress(PASSES, PASSES, {name: estimate.value for name, estimate in summary.items()})
-    return Evaluation(
+    return TagEvaluation(
         summary=summary,
         counts=_counts(truth, train_counts, auc),
         per_document=pa.table({"document": np.arange(rows.n_rows), **_per_document(values)}),
@@ -185,8 +185,8 @@ def _reliability(probabilities: SuggestionProbabilities) -> pa.Table:
     return pa.concat_tables(curves)
 
 
-def _counts(truth: sp.csr_matrix, train_counts: np.ndarray | None, auc: AUC) -> EvaluationCounts:
-    return EvaluationCounts(
+def _counts(truth: sp.csr_matrix, train_counts: np.ndarray | None, auc: AUC) -> TagCounts:
+    return TagCounts(
         documents=truth.shape[0],
         untagged_documents=int(np.count_nonzero(np.diff(truth.indptr) == 0)),
         tags=truth.shape[1],

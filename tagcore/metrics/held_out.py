@@ -9,26 +9,16 @@ import scipy.sparse as sp
 from tagcore.corpus import Names
 from tagcore.features.corpus_reader import CorpusReader
 from tagcore.features.split import Split
-from tagcore.metrics.catalogue import deciding_on
-from tagcore.metrics.measure import Measure
+from tagcore.metrics.catalogue import champion_measure
 from tagcore.metrics.ranking import mark_hits
 from tagcore.store.datasets import Dataset
 from tagcore.tagger import Tagger
 
 
-def parse_measure(full_name: str) -> tuple[Measure, int]:
-    """Parses a name such as P@5 into the measure and its k; ValueError for one that models cannot be compared by."""
-    name, _, k = full_name.partition("@")
-    measures = {measure.name: measure for measure in deciding_on("champion")}
-    if name not in measures or not k.isdecimal() or int(k) < 1:
-        choices = ", ".join(f"{measure}@k" for measure in measures)
-        raise ValueError(f"models are compared by one of {choices}, not by {full_name!r}")
-    return measures[name], int(k)
-
-
 def held_out_values(tagger: Tagger, corpus: Dataset, features: Dataset, full_name: str) -> np.ndarray:
     """Computes the measure of every held-out document, in the order of the features' test rows."""
-    measure, k = parse_measure(full_name)
+    measure, k = champion_measure(full_name, "documents")
+    assert k is not None  # all of them are at a k
     tags = Names(features.names("tags"))
     ids = np.array([tags.id(tag) for tag in tagger.tag_names])  # tags that are new here stand after all others
     term_columns = _term_columns(tagger, corpus)

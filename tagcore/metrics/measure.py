@@ -18,20 +18,22 @@ Of = Literal[
     "propensities",  # suggestions, weighed by how likely annotators forget a tag: `PropensityHits`
     "rule",  # the labels that a labelling rule gives: `Tally`
     "probabilities",  # what a tagger promises of its suggestions: `SuggestionProbabilities`
-    "ratings",  # predicted against true ratings: `RatingErrors`
+    "ratings",  # predicted against true ratings, added up user by user: `RatingErrors`
 ]
 At = Literal["no k", "every k", "suggested", "curve"]  # each k of a recipe; SUGGESTED; only quality against k
 Decides = Literal["nothing", "best", "champion"]
+LearnsFrom = Literal["documents", "ratings"]  # what a measured model was trained on
 Place = Literal["report", "report picture", "model card", "curves", "quality at k"]
-Values = np.ndarray | Ratio | float  # one value per document; what every document adds to a ratio; one number
+Values = np.ndarray | Ratio | float  # one value per document or user; what every document adds to a ratio; one number
 
 
 @dataclass(frozen=True)
 class Measure:
     """One measure. In tables its k or labelling rule follows the name: P@5, macro-F1 (half).
 
-    Models are ranked by a measure that decides who is "best", which needs a value for every document. One that
-    decides on the "champion" is also computed for a stored tagger, from its suggestions alone.
+    Models are ranked by a measure that decides who is "best", which needs a value for every document, or for every
+    user where it is of ratings. One that decides on the "champion" is also computed for any stored model: for a tagger
+    from its suggestions alone, for a recommender from its predictions.
     """
 
     name: str
@@ -45,10 +47,15 @@ class Measure:
     column: str = ""  # its name in an evaluation's table of quality against k
 
     def __post_init__(self) -> None:
-        if self.decides == "champion" and (self.of != "suggestions" or self.at != "every k" or self.lower_is_better):
-            raise ValueError(
-                f"{self.name} decides on the champion: expected a measure of suggestions at every k, more being better"
-            )
+        of_suggestions = self.of == "suggestions" and self.at == "every k" and not self.lower_is_better
+        if self.decides == "champion" and not of_suggestions and self.of != "ratings":
+            expected = "a measure of suggestions at every k, more being better, or one of ratings"
+            raise ValueError(f"{self.name} decides on the champion: expected {expected}")
+
+    @property
+    def learns_from(self) -> LearnsFrom:
+        """What models that it measures learn from."""
+        return "ratings" if self.of == "ratings" else "documents"
 
     def full_name(self, k: int | None = None, rule: str | None = None) -> str:
         """The name in tables."""

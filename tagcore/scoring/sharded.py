@@ -10,12 +10,13 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from tagcore.base import TagModel, from_parts
+from tagcore.base import from_parts
 from tagcore.features.rows import Rows, load_part
 from tagcore.label_matrix import label_matrix
 from tagcore.scoring.blocks import KEPT_CELLS, ScorePart
 from tagcore.scoring.calibration import CALIBRATORS, Calibrator
 from tagcore.shards import Arrays, Executor, Shard, Shards, row_shards
+from tagcore.tag_model import TagModel
 
 _SHARD_CELLS = 4_000_000  # one block of scores, and several where there are very many labels
 _FEWEST_ROWS, _MOST_ROWS = 256, 65_536

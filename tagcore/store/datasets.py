@@ -153,6 +153,15 @@ class Dataset:
         return self.read(table)["name"].to_pylist()
 
 
+def stored_kind(folder: Path | str) -> str | None:
+    """The kind of data set that a folder says it holds; None where it says nothing of the sort."""
+    try:
+        manifest = json.loads((Path(folder) / MANIFEST).read_text(encoding="utf-8"))
+        return str(manifest["kind"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
 def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
     """Reads the manifest of a data set; StoreError where it is of another kind or schema version, or was altered."""
     path = folder / MANIFEST

@@ -39,6 +39,13 @@ RATINGS = pa.schema(
         pa.field("time", pa.timestamp("us", tz="UTC")),
     ]
 )
+USER_TAGGINGS = pa.schema(
+    [
+        pa.field("user", pa.int32(), nullable=False),  # row of `users`
+        pa.field("item", pa.int32(), nullable=False),  # row of `items`
+        pa.field("tag", pa.int32(), nullable=False),  # row of `tags`
+    ]
+)
 ROWS = pa.schema(
     [
         pa.field("document", pa.int64(), nullable=False),
@@ -58,9 +65,24 @@ KINDS: dict[str, dict[str, tuple[pa.Schema, bool]]] = {
         "bags": (BAGS, False),  # where the source gives counted words instead of text
         "words": (NAMES, False),
     },
-    "ratings": {"ratings": (RATINGS, True), "users": (NAMES, True), "items": (NAMES, True)},
+    "ratings": {
+        "ratings": (RATINGS, True),
+        "users": (NAMES, True),
+        "items": (NAMES, True),
+        "taggings": (USER_TAGGINGS, False),  # where the source tells who tagged what
+        "tags": (NAMES, False),
+    },
+    "rating-split": {
+        "train": (RATINGS, True),
+        "test": (RATINGS, True),
+        "users": (NAMES, True),
+        "items": (NAMES, True),
+        "taggings": (USER_TAGGINGS, False),
+        "tags": (NAMES, False),
+    },
     "features": {"train": (ROWS, True), "test": (ROWS, True), "tags": (NAMES, True)},
     "thresholds": {},
     "model": {"tags": (NAMES, True)},
+    "recommender": {"users": (NAMES, True), "items": (NAMES, True)},
     "evaluation": {},
 }

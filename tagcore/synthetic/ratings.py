@@ -11,16 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from tagcore.corpus import Ratings
+from tagcore.corpus import Ratings, UserTaggings
 from tagcore.kernels.random.streams import build_alias
-from tagcore.store.schemas import RATINGS
+from tagcore.store.schemas import RATINGS, USER_TAGGINGS
 from tagcore.synthetic.checks import check
 from tagcore.synthetic.columns import numbered_names
 from tagcore.synthetic.kernels.ratings import draw_items, draw_ratings, draw_tastes, draw_users
 from tagcore.synthetic.plan import FLAT, pseudo_words
 
 GENERATOR = 1  # goes up when the same parameters give other ratings
-USER_TAGGINGS = pa.schema([pa.field(name, pa.int32(), nullable=False) for name in ("user", "item", "tag")])
 
 
 @dataclass(frozen=True)
@@ -124,10 +123,10 @@ class PlantedRatings:
         )
         return Ratings(pa.concat_tables(tables).combine_chunks(), users, items)
 
-    def taggings(self) -> pa.Table:
+    def taggings(self) -> UserTaggings:
         """Gives all (user, item, tag), in memory, numbered as the ratings are."""
         tables = [USER_TAGGINGS.empty_table(), *(block.taggings for block in self.blocks())]
-        return pa.concat_tables(tables).combine_chunks()
+        return UserTaggings(pa.concat_tables(tables).combine_chunks(), self.tag_names)
 
     def _block(self, first: int, n: int) -> RatingsBlock:
         (user, item, value), (tagger, about, tag) = draw_ratings(

@@ -1,7 +1,6 @@
 """The MLflow registry: where models are kept with their proofs, fetched from, and put into service."""
 
 import fcntl
-import importlib.metadata
 import json
 import logging
 import os
@@ -15,26 +14,14 @@ from typing import Any
 import mlflow
 from mlflow.entities.model_registry import ModelVersion
 from mlflow.exceptions import MlflowException
-from mlflow.models import ModelSignature
-from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
-from mlflow.types.schema import Array
 from pydantic import SecretStr
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
-import tagcore
+from tasks.registry.served import FORMS
 
 CHAMPION, CHALLENGER = "champion", "challenger"
 MODEL_KEY, EVALUATION_KEY = "tagflow.model", "tagflow.evaluation"
-NEEDED = [  # what a served tagger imports
-    "mlflow", "numba", "numpy", "pandas", "pyarrow", "safetensors", "scikit-learn", "scipy", "selectolax",
-    "snowballstemmer", "threadpoolctl",
-]  # fmt: skip
-SIGNATURE = ModelSignature(
-    inputs=Schema([ColSpec(DataType.string, "text")]),
-    outputs=Schema([ColSpec(Array(DataType.string), "tags"), ColSpec(Array(DataType.double), "scores")]),
-    params=ParamSchema([ParamSpec("k", DataType.integer, 5)]),
-)
 
 
 class RegistryError(ValueError):
@@ -84,9 +71,9 @@ class Registry:
         return client.create_experiment(name, artifact_location=place)
 
     def fetch(self, uri: str) -> Path:
-        """The tagger's folder behind a registered model such as models:/demo@champion."""
+        """The stored folder behind a registered model such as models:/demo@champion."""
         with self.open():
-            return tagger_folder(Path(mlflow.artifacts.download_artifacts(artifact_uri=uri)))
+            return stored_folder(Path(mlflow.artifacts.download_artifacts(artifact_uri=uri)))
 
 
 def require_reachable(registry: Registry) -> None:
@@ -119,15 +106,16 @@ def create_database(uri: str) -> None:
             os.rename(filling, path)
 
 
-def tagger_folder(model: Path) -> Path:
-    """The tagger inside a downloaded MLflow model; its stored path may not lead out of it."""
+def stored_folder(model: Path) -> Path:
+    """The tagger or recommender inside a downloaded MLflow model; its stored path may not lead out of it."""
     flavour = mlflow.models.Model.load(str(model)).flavors.get("python_function", {})
-    try:
-        folder = (model / flavour["artifacts"]["tagger"]["path"]).resolve()
-    except KeyError:
-        raise RegistryError(f"{model}: not a tagger of tagflow") from None
+    artifacts = flavour.get("artifacts") or {}
+    name = next((form.name for form in FORMS if form.name in artifacts), None)
+    if name is None:
+        raise RegistryError(f"{model}: not a {' or '.join(form.name for form in FORMS)} of tagflow")
+    folder = (model / artifacts[name]["path"]).resolve()
     if model.resolve() not in folder.parents:
-        raise RegistryError(f"{model}: its tagger lies outside of it, at {folder}")
+        raise RegistryError(f"{model}: its {name} lies outside of it, at {folder}")
     return folder
 
 
@@ -152,22 +140,6 @@ def add_version(client: mlflow.MlflowClient, name: str, model: str, tags: dict[s
             raise
     made = client.create_model_version(name, f"models:/{model}", tags=tags, description=about, model_id=model)
     return str(made.version)
-
-
-def log_tagger(tagger: Path, example: str, metadata: dict[str, Any]) -> str:
-    """The tagger as a pyfunc model from code on the active run, tagcore shipped with it; returns the model's id."""
-    versions = [f"{name}=={importlib.metadata.version(name)}" for name in NEEDED]
-    info = mlflow.pyfunc.log_model(
-        name="tagger",
-        python_model=str(Path(__file__).with_name("pyfunc_model.py")),
-        code_paths=[str(Path(tagcore.__file__).parent)],
-        artifacts={"tagger": str(tagger)},
-        signature=SIGNATURE,
-        input_example={"text": [example]},
-        pip_requirements=versions,
-        metadata=metadata,
-    )
-    return info.model_id
 
 
 def plain(value: Any) -> str:

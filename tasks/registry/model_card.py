@@ -1,19 +1,33 @@
-"""The page that goes with a registered model: what it is, what it learnt from, how good it is, where it fails."""
+"""The page that goes with a registered tagger: what it is, what it learnt from, how good it is, where it fails."""
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
 import pyarrow.compute as pc
 
 from tagcore.metrics.catalogue import shown_in
-from tagcore.metrics.evaluation import Evaluation
+from tagcore.metrics.evaluation import TagEvaluation
 from tagcore.metrics.intervals import Estimate
 from tagcore.models.topics import Topic
+from tagcore.store.datasets import read_manifest
+from tasks.evaluate import EvaluatedModel
 from tasks.reporting.topics import topics_markdown
 
 
-def model_card(
-    label: str, data: str, made: dict[str, Any], evaluation: Evaluation, topics: Sequence[Topic] = ()
+def tagger_facts(evaluated: EvaluatedModel) -> dict[str, Any]:
+    """What is known of a tagger besides its quality and what every model has."""
+    calibrate = read_manifest(evaluated.model, "model")["parameters"]["calibrate"]
+    head = json.loads((evaluated.model / "model" / "model.json").read_text(encoding="utf-8"))
+    return {
+        "calibration": f"{calibrate} calibration" if calibrate else "uncalibrated",
+        "train_documents": read_manifest(evaluated.prepared, "features")["counts"]["train"],
+        "words": head["facts"]["n_features_in_"],
+    }
+
+
+def tagger_card(
+    label: str, data: str, made: dict[str, Any], evaluation: TagEvaluation, topics: Sequence[Topic] = ()
 ) -> str:
     """Markdown. `made` holds the training's parameters, seconds and keys."""
     counts = evaluation.counts
@@ -57,7 +71,7 @@ def measure_text(estimate: Estimate) -> str:
     return f"{estimate.value:.3f} ({estimate.low:.3f}–{estimate.high:.3f})"
 
 
-def _labelling(evaluation: Evaluation) -> str:
+def _labelling(evaluation: TagEvaluation) -> str:
     """How good the labels of each rule are; nothing where none was asked for."""
     rules = [line for line in evaluation.labelling.to_pylist() if line["labels"] is not None]
     if not rules:
@@ -68,7 +82,7 @@ def _labelling(evaluation: Evaluation) -> str:
     return "\n".join(["", head, "|" + "---|" * (len(names) + 2), *lines, ""])
 
 
-def _tags_by_quality(evaluation: Evaluation, n: int = 5) -> tuple[str, str]:
+def _tags_by_quality(evaluation: TagEvaluation, n: int = 5) -> tuple[str, str]:
     tested = evaluation.per_tag.filter(pc.greater_equal(evaluation.per_tag["test_count"], 5))
     if not tested.num_rows:
         return "none was tested often enough to say", "likewise"

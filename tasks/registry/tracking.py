@@ -1,8 +1,6 @@
 """One MLflow run for every measured model, and one registered version for every model that may serve."""
 
 import hashlib
-import json
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +9,13 @@ from mlflow.entities import Metric, Param, RunTag
 from prefect import task
 
 from tagcore.metrics.evaluation import Evaluation
-from tagcore.models.topics import Topic
 from tagcore.store.datasets import read_manifest
 from tasks.cache import is_transient, read_record, stored_key
 from tasks.cluster.sessions import OpenClusters
 from tasks.evaluate import EvaluatedModel
+from tasks.kinds import Kind, kind_of
 from tasks.progress import ProgressReporter
-from tasks.registry.client import EVALUATION_KEY, MODEL_KEY, Registry, add_version, find_version, log_tagger, plain
-from tasks.registry.model_card import model_card
-from tasks.reporting.examples import sample_texts
+from tasks.registry.client import EVALUATION_KEY, MODEL_KEY, Registry, add_version, find_version, plain
 from tasks.reporting.topics import topics_of
 from tasks.thresholds import threshold_seconds
 
@@ -62,7 +58,7 @@ def log_performance(clusters: OpenClusters, parents: list[str], registry: Regist
 )
 def track(evaluated: EvaluatedModel, name: str, parent: str, registry: Registry) -> str:
     """Puts parameters, measures, tables and plots on a run of their own, unless such a run stands; gives its id."""
-    key = stored_key(evaluated.evaluation, "evaluation")
+    kind, key = kind_of(evaluated.kind), stored_key(evaluated.evaluation, "evaluation")
     step = ProgressReporter(f"track {evaluated.label}")
     with registry.open() as client:
         experiment = registry.experiment(client, name)
@@ -75,10 +71,12 @@ def track(evaluated: EvaluatedModel, name: str, parent: str, registry: Registry)
         made = model_facts(evaluated)
         tags = {"mlflow.parentRunId": parent, EVALUATION_KEY: key, MODEL_KEY: made["model"]}
         with mlflow.start_run(experiment_id=experiment, run_name=evaluated.label, tags=tags) as run:
-            _log_numbers(client, run.info.run_id, made, evaluation)
+            _log_numbers(client, run.info.run_id, kind, made, evaluation)
             topics = topics_of(evaluated.model)
-            _log_files(evaluated.evaluation, evaluation, topics)
-            mlflow.log_text(model_card(evaluated.label, name, made, evaluation, topics), "model_card.md")
+            _log_tables(evaluated.evaluation, evaluation)
+            if kind.log_plots is not None:
+                kind.log_plots(evaluation, topics)
+            mlflow.log_text(kind.card(evaluated.label, name, made, evaluation, topics), "model_card.md")
     step.tell("made")
     return run.info.run_id
 
@@ -90,9 +88,9 @@ def track(evaluated: EvaluatedModel, name: str, parent: str, registry: Registry)
     retry_delay_seconds=2,
     retry_condition_fn=is_transient,
 )
-def register(evaluated: EvaluatedModel, run: str, corpus: Path, name: str, registry: Registry) -> str:
+def register(evaluated: EvaluatedModel, run: str, data: Path, name: str, registry: Registry) -> str:
     """Registers a version and gives its number; that of the version that stands where this very evaluation has one."""
-    key = stored_key(evaluated.evaluation, "evaluation")
+    kind, key = kind_of(evaluated.kind), stored_key(evaluated.evaluation, "evaluation")
     step = ProgressReporter(f"register {evaluated.label}")
     with registry.open() as client:
         if standing := find_version(client, name, key):
@@ -101,10 +99,10 @@ def register(evaluated: EvaluatedModel, run: str, corpus: Path, name: str, regis
         step.tell("start")
         made = model_facts(evaluated)
         evaluation, topics = Evaluation.load(evaluated.evaluation), topics_of(evaluated.model)
-        card = model_card(evaluated.label, name, made, evaluation, topics)
-        (example, _), *_ = sample_texts(corpus, evaluated.features, 1)
+        card = kind.card(evaluated.label, name, made, evaluation, topics)
+        example = kind.sample_input(data, evaluated.prepared)
         with mlflow.start_run(run_id=run):
-            model = log_tagger(evaluated.model, example, {"data": name, "label": evaluated.label})
+            model = kind.served.log(evaluated.model, example, {"data": name, "label": evaluated.label})
         tags = {EVALUATION_KEY: key, MODEL_KEY: made["model"], "label": evaluated.label}
         version = add_version(client, name, model, tags, card)
     step.tell("made")
@@ -113,27 +111,27 @@ def register(evaluated: EvaluatedModel, run: str, corpus: Path, name: str, regis
 
 def model_facts(evaluated: EvaluatedModel) -> dict[str, Any]:
     """Collects what is known of a model besides its quality."""
-    manifest = read_manifest(evaluated.model, "model")
+    kind = kind_of(evaluated.kind)
+    manifest = read_manifest(evaluated.model, kind.model_kind)
     parameters = manifest["parameters"]
-    head = json.loads((evaluated.model / "model" / "model.json").read_text(encoding="utf-8"))
     return {
         "class": parameters["model"],
         "params": parameters["params"],
         "seed": parameters["seed"],
-        "calibration": f"{parameters['calibrate']} calibration" if parameters["calibrate"] else "uncalibrated",
         "model": manifest["key"],
-        "features": manifest["inputs"]["features"],
-        "train_documents": read_manifest(evaluated.features, "features")["counts"]["train"],
-        "words": head["facts"]["n_features_in_"],
+        kind.prepared_input: manifest["inputs"][kind.prepared_input],
         "seconds": read_record(evaluated.model).get("seconds", float("nan")),
         "threshold_seconds": threshold_seconds(evaluated.model),
+        **kind.facts(evaluated),
     }
 
 
-def _log_numbers(client: mlflow.MlflowClient, run: str, made: dict[str, Any], evaluation: Evaluation) -> None:
-    params = {**made["params"], **{k: made[k] for k in ("class", "seed", "calibration", "features")}}
+def _log_numbers(
+    client: mlflow.MlflowClient, run: str, kind: Kind, made: dict[str, Any], evaluation: Evaluation
+) -> None:
+    params = {**made["params"], **{k: made[k] for k in ("class", "seed", *kind.logged_facts)}}
     metrics = {_metric_name(name): m.value for name, m in evaluation.summary.items()}
-    metrics |= {"train_seconds": made["seconds"], "test_documents": evaluation.counts.documents}
+    metrics |= {"train_seconds": made["seconds"], f"test_{evaluation.LEARNS_FROM}": evaluation.tested}
     if made["threshold_seconds"] is not None:
         metrics["threshold_seconds"] = made["threshold_seconds"]
     intervals = {_metric_name(n): m for n, m in evaluation.summary.items() if m.low == m.low}
@@ -145,23 +143,9 @@ def _log_numbers(client: mlflow.MlflowClient, run: str, made: dict[str, Any], ev
     )
 
 
-def _log_files(folder: Path, evaluation: Evaluation, topics: list[Topic]) -> None:
-    mlflow.log_table(evaluation.per_tag.to_pandas(), "per_tag.json")
-    for name in (
-        "evaluation.json",
-        "per_tag.parquet",
-        "per_document.parquet",
-        "breakdown.parquet",
-        "histogram.parquet",
-        "labelling.parquet",
-        "expected_f.parquet",
-    ):
+def _log_tables(folder: Path, evaluation: Evaluation) -> None:
+    for name in ("evaluation.json", *(f"{table}.parquet" for table in evaluation.TABLES)):
         mlflow.log_artifact(str(folder / name), "evaluation")
-    from tasks.reporting.plots import draw_all  # matplotlib is slow to import, and a run that stands is not drawn again
-
-    with tempfile.TemporaryDirectory() as drawn:
-        draw_all(evaluation, Path(drawn), topics)
-        mlflow.log_artifacts(drawn, "plots")
 
 
 def _metric_name(name: str) -> str:

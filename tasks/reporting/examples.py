@@ -7,29 +7,42 @@ import numpy as np
 import pyarrow.compute as pc
 from prefect import task
 
-from tagcore import load_model
 from tagcore.features.corpus_reader import CorpusReader, RowGroup
 from tagcore.features.split import Split
 from tagcore.store.datasets import Dataset
+from tagcore.tagger import Tagger
 from tasks.registry.client import Registry
 
 LENGTH = 400
 
 
 @dataclass(frozen=True)
-class Example:
+class TagExample:
+    """What a document is tagged with, beside what people said."""
+
     text: str
     suggested: list[tuple[str, float]]
     given: list[str]  # the tags that people gave it, which the model never saw
 
+    def told(self) -> str:
+        """The example as a person reads it."""
+        given = f"(people said: {', '.join(self.given)})" if self.given else "(nobody tagged it)"
+        tags = ", ".join(f"{tag} {score:.2f}" for tag, score in self.suggested)
+        return f"  “{' '.join(self.text.split())[:150]}…”\n  → {tags}   {given}"
+
 
 @task(name="suggest")
-def suggest(corpus: Path, features: Path, uri: str, registry: Registry, n: int = 3, k: int = 5) -> list[Example]:
-    """The model in service, fetched from the registry, on a few documents."""
-    tagger = load_model(registry.fetch(uri))
-    samples = sample_texts(corpus, features, n)
-    found = tagger.suggest([text for text, _ in samples], k)
-    return [Example(t, [(s.tag, s.score) for s in f], g) for (t, g), f in zip(samples, found, strict=True)]
+def suggest_examples(
+    data: Path, prepared: Path, uri: str, registry: Registry, n: int = 3, k: int = 5
+) -> list[TagExample]:
+    """Asks the model in service, fetched from the registry, for the tags of a few documents."""
+    tagger = Tagger.load(registry.fetch(uri))
+    samples = sample_texts(data, prepared, n)
+    suggested = tagger.suggest([text for text, _ in samples], k)
+    return [
+        TagExample(text, [(s.tag, s.score) for s in tags], given)
+        for (text, given), tags in zip(samples, suggested, strict=True)
+    ]
 
 
 def sample_texts(corpus: Path, features: Path, n: int) -> list[tuple[str, list[str]]]:

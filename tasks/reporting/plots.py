@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from tagcore.metrics.catalogue import columns_shown_at_k
-from tagcore.metrics.evaluation import Evaluation
+from tagcore.metrics.evaluation import TagEvaluation
 from tagcore.metrics.intervals import Estimate
 from tagcore.models.topics import Topic
 from tasks.reporting.topics import SHOWN
@@ -23,7 +23,7 @@ from tasks.reporting.topics import SHOWN
 INK, SOFT = "#1f4e79", "#c8553d"
 
 
-def draw_all(evaluation: Evaluation, folder: Path, topics: Sequence[Topic] = ()) -> list[Path]:
+def draw_all(evaluation: TagEvaluation, folder: Path, topics: Sequence[Topic] = ()) -> list[Path]:
     """quality_at_k.png, calibration.png, tags.png; expected_f.png and topics.png where there is something to show."""
     pictures = {"quality_at_k": quality_at_k, "calibration": calibration, "tags": tag_quality}
     if evaluation.expected_f.num_rows:
@@ -36,7 +36,7 @@ def draw_all(evaluation: Evaluation, folder: Path, topics: Sequence[Topic] = ())
     return [*paths, draw_topics(topics, folder / "topics.png")] if topics else paths
 
 
-def quality_at_k(evaluation: Evaluation, axes: Axes) -> None:
+def quality_at_k(evaluation: TagEvaluation, axes: Axes) -> None:
     curve = evaluation.curve
     for (column, name), marker in zip(columns_shown_at_k().items(), itertools.cycle("o^sDv")):
         axes.plot(curve["k"], curve[column], f"-{marker}", label=name, markersize=4)
@@ -44,7 +44,7 @@ def quality_at_k(evaluation: Evaluation, axes: Axes) -> None:
     axes.legend(frameon=False)
 
 
-def calibration(evaluation: Evaluation, axes: Axes) -> None:
+def calibration(evaluation: TagEvaluation, axes: Axes) -> None:
     table = evaluation.reliability.filter(pc.equal(evaluation.reliability["strategy"], "mass"))
     axes.plot([0, 1], [0, 1], ":", color="grey", label="perfect")
     axes.plot(
@@ -54,7 +54,7 @@ def calibration(evaluation: Evaluation, axes: Axes) -> None:
     axes.legend(frameon=False, loc="upper left")
 
 
-def tag_quality(evaluation: Evaluation, axes: Axes) -> None:
+def tag_quality(evaluation: TagEvaluation, axes: Axes) -> None:
     table = evaluation.per_tag
     trained, f1, tested = (np.asarray(table[c]) for c in ("train_count", "f1", "test_count"))
     shown = tested > 0
@@ -71,7 +71,7 @@ def tag_quality(evaluation: Evaluation, axes: Axes) -> None:
     axes.legend(frameon=False)
 
 
-def expected_f(evaluation: Evaluation, axes: Axes) -> None:
+def expected_f(evaluation: TagEvaluation, axes: Axes) -> None:
     """What the model expects of a threshold without any label, against what comes of it."""
     table = evaluation.expected_f
     theta, tags = table["theta"].to_numpy(), table["tags"].to_numpy()
@@ -120,8 +120,8 @@ def against_setting(curves: Mapping[str, Mapping[str, Mapping[float, Estimate]]]
     return _save(figure, path)
 
 
-def compare(summaries: Mapping[str, Mapping[str, Estimate]], measures: list[str], path: Path) -> Path:
-    """All models side by side with their intervals."""
+def compare(summaries: Mapping[str, Mapping[str, Estimate]], measures: list[str], held_out: str, path: Path) -> Path:
+    """All models side by side with their intervals, as measured on held-out documents or ratings."""
     figure, axes = _figure(width=1.6 + 1.7 * len(measures))
     width = 0.8 / len(summaries)
     for i, (name, summary) in enumerate(summaries.items()):
@@ -130,7 +130,7 @@ def compare(summaries: Mapping[str, Mapping[str, Estimate]], measures: list[str]
         around = np.abs(np.array([[estimate.low, estimate.high] for estimate in estimates]).T - values)
         axes.bar(np.arange(len(measures)) + i * width, values, width, yerr=around, capsize=2, label=_plain_text(name))
     axes.set_xticks(np.arange(len(measures)) + 0.4 - width / 2, [m.replace(" (", "\n(") for m in measures])
-    axes.set(ylim=(0, 1), ylabel="held-out documents, 95 % intervals")
+    axes.set(ylim=(0, max(1.0, axes.get_ylim()[1])), ylabel=f"held-out {held_out}, 95 % intervals")
     axes.legend(frameon=False, fontsize=8)
     return _save(figure, path)
 

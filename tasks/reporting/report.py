@@ -40,7 +40,7 @@ class Report:
     title: str
     about: str
     primary: str
-    documents: int
+    tested: int  # documents or ratings, in the smallest test set
     columns: list[str]
     rows: list[Row]
     folder: str
@@ -74,7 +74,8 @@ def report(
 ) -> Report:
     """Written as report.md, report.json and pictures, on the MLflow run, and as Prefect artifacts.
 
-    Models of one label are one line: seeds are averaged document by document before intervals are drawn.
+    Models of one label are one line: seeds are averaged document by document, or user by user, before intervals are
+    drawn.
     """
     step = ProgressReporter(f"compare {len(measured)} models")
     key = content_key("report", {"title": title, "primary": primary, "run": parent}, _evaluations(measured))
@@ -121,11 +122,11 @@ def _compare(
     columns = [c for c in dict.fromkeys((*shown_in("report"), primary, *shown_by_rule("report"))) if c in known]
     rows = [_row(line, None if line is best else line.to_best(best, primary)) for line in lines]
     about = _about(lines, primary)
-    made = Report(title, about, primary, best.documents[0], columns, rows, str(folder), key)
+    made = Report(title, about, primary, best.tested[0], columns, rows, str(folder), key)
     folder.mkdir(parents=True, exist_ok=True)
     summaries = {line.label: line.summary for line in lines}
     in_picture = {*shown_in("report picture"), primary, *shown_by_rule("report picture")}
-    picture = compare(summaries, [c for c in columns if c in in_picture], folder / "comparison.png")
+    picture = compare(summaries, [c for c in columns if c in in_picture], best.held_out, folder / "comparison.png")
     topics, drawn = _topics(measured, folder)
     write_text(folder / "report.md", made.markdown() + topics)
     write_text(folder / "report.json", json.dumps(asdict(made), indent=1))
@@ -134,15 +135,15 @@ def _compare(
 
 def _about(lines: list[ModelSummary], primary: str) -> str:
     seeds, splits = max(line.seeds for line in lines), max(line.splits for line in lines)
-    fewest, most = lines[0].documents
-    documents = f"{fewest:,}{f' to {most:,}' if most > fewest else ''} held-out documents"
+    (fewest, most), units = lines[0].tested, lines[0].units
+    tested = f"{fewest:,}{f' to {most:,}' if most > fewest else ''} held-out {lines[0].held_out}"
     if splits > 1:
-        what = f"{splits} random splits with {documents} each; 95 % intervals over splits (Student's t)"
+        what = f"{splits} random splits with {tested} each; 95 % intervals over splits (Student's t)"
     elif seeds > 1:
-        what = f"{documents}, {seeds} seeds; 95 % intervals over documents, and over seeds (Student's t) for measures "
-        what += "that are no means over documents, such as macro-F1"
+        what = f"{tested}, {seeds} seeds; 95 % intervals over {units}, and over seeds (Student's t) for measures "
+        what += f"that are no means over {units}, such as macro-F1"
     else:
-        what = f"{documents}; 95 % intervals over documents"
+        what = f"{tested}; 95 % intervals over {units}"
     return f"{what}; best first by {primary}."
 
 

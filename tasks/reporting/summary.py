@@ -9,6 +9,7 @@ import numpy as np
 from tagcore.metrics.catalogue import signed
 from tagcore.metrics.evaluation import Evaluation
 from tagcore.metrics.intervals import Estimate, bootstrap_intervals, paired_difference, t_interval
+from tagcore.metrics.measure import LearnsFrom
 from tasks.cache import read_record
 from tasks.evaluate import EvaluatedModel
 from tasks.thresholds import threshold_seconds
@@ -16,22 +17,24 @@ from tasks.thresholds import threshold_seconds
 
 @dataclass(frozen=True)
 class ModelSummary:
-    """Where all seeds were measured on the same documents, they are averaged document by document before intervals
-    are drawn; measures that are no means over documents, and all measures where every seed has its own split, have
-    Student's interval over seeds."""
+    """Where all seeds were measured on the same documents, or ratings of the same users, they are averaged one by one
+    before intervals are drawn; measures that are no means over these, and all measures where every seed has its own
+    split, have Student's interval over seeds."""
 
     label: str
     seeds: int
     splits: int
-    documents: tuple[int, int]  # in the smallest and largest test set
+    tested: tuple[int, int]  # documents or ratings in the smallest and largest test set
+    held_out: LearnsFrom
+    units: str  # what intervals are over: documents, or users
     summary: dict[str, Estimate]
-    values: dict[str, np.ndarray]  # the mean over seeds of each document; with a split each, the mean of each seed
+    values: dict[str, np.ndarray]  # the mean over seeds of each unit; with a split each, the mean of each seed
     train_seconds: float | None
     threshold_seconds: float | None
     evaluate_seconds: float | None
 
     def to_best(self, best: "ModelSummary", measure: str) -> dict[str, float]:
-        """The paired difference: over documents, or over the splits."""
+        """The paired difference: over documents or users, or over the splits."""
         a, b = self.values[measure], best.values[measure]
         test = paired_difference(a, b)
         if self.splits == 1:
@@ -48,19 +51,20 @@ def summarise_models(measured: Sequence[EvaluatedModel], primary: str) -> list[M
     lines = [_line(label, seeds) for label, seeds in by_label.items()]
     if primary not in lines[0].values:
         known = ", ".join(lines[0].values)
-        raise ValueError(f"measures.primary = {primary!r}: not among the measures of single documents: {known}")
+        raise ValueError(f"measures.primary = {primary!r}: not among the measures of single {lines[0].units}: {known}")
     return sorted(lines, key=lambda line: -signed(primary, line.summary[primary].value))
 
 
 def _line(label: str, seeds: list[EvaluatedModel]) -> ModelSummary:
     evaluations = [Evaluation.load(m.evaluation) for m in seeds]
-    splits = len({m.features for m in seeds})
-    names = evaluations[0].per_document.column_names[1:]
+    first = evaluations[0]
+    splits = len({m.prepared for m in seeds})
+    names = first.per_unit.column_names
     if splits > 1:
         values = {n: np.array([e.summary[n].value for e in evaluations]) for n in names}
     else:
-        values = {n: np.mean([e.per_document[n].to_numpy() for e in evaluations], axis=0) for n in names}
-    summary = evaluations[0].summary
+        values = {n: np.mean([e.per_unit[n].to_numpy() for e in evaluations], axis=0) for n in names}
+    summary = first.summary
     if len(evaluations) > 1:
         summary = {n: t_interval(np.array([e.summary[n].value for e in evaluations])) for n in summary}
         summary |= {} if splits > 1 else bootstrap_intervals(values)
@@ -68,7 +72,9 @@ def _line(label: str, seeds: list[EvaluatedModel]) -> ModelSummary:
         label=label,
         seeds=len(evaluations),
         splits=splits,
-        documents=(min(e.counts.documents for e in evaluations), max(e.counts.documents for e in evaluations)),
+        tested=(min(e.tested for e in evaluations), max(e.tested for e in evaluations)),
+        held_out=first.LEARNS_FROM,
+        units=first.UNITS,
         summary=summary,
         values=values,
         train_seconds=_mean([_seconds(m.model) for m in seeds]),

@@ -4,9 +4,10 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from tagcore import load_model
+from tagcore.base import Estimator
 from tagcore.fitting import model_class
 from tagcore.models.topics import Topic, topics
+from tagcore.tagger import Tagger
 
 SHOWN = 20  # topics in a table or picture; the rest are counted
 
@@ -14,9 +15,9 @@ SHOWN = 20  # topics in a table or picture; the rest are counted
 def topics_of(model: Path) -> list[Topic]:
     """Heaviest first; none for a model without topics, which is then not even loaded."""
     head = json.loads((model / "model" / "model.json").read_text(encoding="utf-8"))
-    if not hasattr(model_class(head["class"]), "topics_"):
+    if not hasattr(model_class(head["class"], Estimator), "topics_"):
         return []
-    tagger = load_model(model)
+    tagger = Tagger.load(model)
     return topics(tagger.model, tagger.tag_names)
 
 

@@ -11,11 +11,11 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 
-from tagcore.base import TagModel
 from tagcore.baselines import OneVsRestLogistic
 from tagcore.metrics.auc import roc_auc
 from tagcore.models import BMLPL
 from tagcore.models.bmlpl.kernels.em import expect_counts
+from tagcore.tag_model import TagModel
 from tests.bench.timing import cpu
 from tests.problems import official_split
 

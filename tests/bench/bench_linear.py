@@ -11,9 +11,9 @@ from sklearn.linear_model import Ridge as RidgePeer
 from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 
-from tagcore.base import TagModel
 from tagcore.baselines import OneVsRestLinear, OneVsRestLogistic, PassiveAggressive, Ridge
 from tagcore.shards import InProcess
+from tagcore.tag_model import TagModel
 from tests.bench.timing import cpu
 from tests.problems import official_split, precision
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.base import TagModel
 from tagcore.baselines import BCS, CPLST, LEML, WSABIE
 from tagcore.metrics.auc import roc_auc
+from tagcore.tag_model import TagModel
 from tests.bench.timing import cpu
 from tests.problems import noisy, official_split, precision
 

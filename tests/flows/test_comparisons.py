@@ -16,7 +16,7 @@ def experiment_over(grid):
         for i, point in enumerate(recipe.expand())
     ]
     evaluated = [
-        EvaluatedModel(job.model.label, Path("m"), Path(f"evaluation {job.features.name[-1]}"), job.features)
+        EvaluatedModel(job.model.label, Path("m"), Path(f"evaluation {job.prepared.name[-1]}"), job.prepared)
         for point in points
         for job in point.jobs
     ]
@@ -34,7 +34,7 @@ def test_only_models_on_the_same_documents_are_compared():
     ]
     second = comparisons[1]
     assert [m.label for m in second.models] == ["KNN min_df=1", "Popular min_df=1", "KNN min_df=2", "Popular min_df=2"]
-    assert [m.features.name for m in second.models] == ["features 2", "features 2", "features 3", "features 3"]
+    assert [m.prepared.name for m in second.models] == ["features 2", "features 2", "features 3", "features 3"]
 
 
 def test_a_varied_number_places_every_model_on_a_line():

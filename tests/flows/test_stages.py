@@ -13,6 +13,8 @@ from tagcore.features.rows import StoredRows
 from tagcore.fitting import make_model
 from tagcore.labelling.thresholds import cross_validated_thresholds
 from tagcore.metrics.evaluation import Evaluation
+from tagcore.tag_model import TagModel
+from tasks import kinds
 from tasks.cache import read_record
 from tasks.evaluate import evaluate, signed_value
 from tasks.recipe import MeasureSettings, ModelChoice, ModelSettings
@@ -28,11 +30,11 @@ def built(monkeypatch):
     """What features were asked for, as (settings, split, title)."""
     calls = []
 
-    def features(corpus, settings, split, title, workspace):
-        calls.append((settings, split, title))
+    def prepare(recipe, data, preparation, workspace):
+        calls.append(tuple(preparation[name] for name in ("settings", "split", "title")))
         return Path(f"features {len(calls) - 1}")
 
-    monkeypatch.setattr(stages, "features", features)
+    monkeypatch.setattr(stages, "prepare", prepare)
     return calls
 
 
@@ -44,9 +46,9 @@ def jobs_of(tmp_path, **settings):
 def test_seeds_share_one_split_unless_it_is_redrawn(built, tmp_path):
     settings = {"seeds": [0, 3], "split.seed": 10, "split.kind": "drawn"}
     jobs = jobs_of(tmp_path, **settings)
-    assert [(job.features.name, job.seed) for job in jobs] == [("features 0", 0), ("features 0", 3)]
+    assert [(job.prepared.name, job.seed) for job in jobs] == [("features 0", 0), ("features 0", 3)]
     jobs = jobs_of(tmp_path, **settings, **{"split.redraw": True})
-    assert [(job.features.name, job.seed) for job in jobs] == [("features 1", 0), ("features 2", 3)]
+    assert [(job.prepared.name, job.seed) for job in jobs] == [("features 1", 0), ("features 2", 3)]
     assert [split.seed for _, split, _ in built] == [10, 10, 13]
 
 
@@ -58,7 +60,7 @@ def test_models_with_features_of_their_own_get_them_on_top_of_the_recipe_s(built
         {"model": "Popular"},
     ]
     jobs = jobs_of(tmp_path, models=models, **{"features.min_df": 4})
-    assert [job.features.name for job in jobs] == ["features 0", "features 1", "features 1", "features 0"]
+    assert [job.prepared.name for job in jobs] == ["features 0", "features 1", "features 1", "features 0"]
     assert [(settings.ngram_range, settings.min_df) for settings, _, _ in built] == [((1, 1), 4), ((1, 2), 4)]
     assert [title for _, _, title in built] == ["build features", "build features (ngram_range=[1, 2])"]
     assert jobs[1].model.label == "OneVsRestLinear features.ngram_range=[1, 2]"
@@ -66,7 +68,7 @@ def test_models_with_features_of_their_own_get_them_on_top_of_the_recipe_s(built
 
 def test_a_data_card_s_features_give_way_to_what_a_person_set(built, tmp_path, monkeypatch):
     card = SimpleNamespace(features={"sublinear_tf": False, "min_df": 7})
-    monkeypatch.setattr(stages, "recognise", lambda source: card)
+    monkeypatch.setattr(kinds, "recognise", lambda source: card)
     jobs_of(tmp_path, **{"data.source": "anything", "features.min_df": 2})
     (settings, _, _), *_ = built
     assert (settings.sublinear_tf, settings.min_df) == (False, 2)
@@ -97,7 +99,7 @@ def test_a_model_labels_by_thresholds_of_its_own_or_of_another(made):
     for of in (PA, ModelChoice(model="OneVsRestLinear")):
         folder = trained(made, of)
         assert folder != plain
-        expected = cross_validated_thresholds(make_model(of.model, of.params, 0), X, Y)
+        expected = cross_validated_thresholds(make_model(of.model, of.params, 0, TagModel), X, Y)
         np.testing.assert_array_equal(load_model(folder).thresholds, expected)
         assert threshold_seconds(folder) > 0
         assert "seconds" in read_record(folder)

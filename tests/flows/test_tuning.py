@@ -26,7 +26,7 @@ def searches(monkeypatch):
     def train_and_evaluate(recipe, jobs, workspace):
         calls.append((recipe, jobs))
         return [
-            EvaluatedModel(job.model.label, job.features, Path(job.model.label), job.features, job.seed) for job in jobs
+            EvaluatedModel(job.model.label, job.prepared, Path(job.model.label), job.prepared, job.seed) for job in jobs
         ]
 
     monkeypatch.setattr(tuning, "train_and_evaluate", train_and_evaluate)

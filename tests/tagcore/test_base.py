@@ -11,10 +11,11 @@ from hypothesis.extra import numpy as hnp
 from safetensors.numpy import load_file, save_file
 from sklearn.exceptions import NotFittedError
 
-from tagcore.base import MODELS, TagModel, best_k, load_estimator
+from tagcore.base import MODELS, best_k, load_estimator
 from tagcore.features.rows import InMemory, load_all
 from tagcore.label_matrix import label_matrix, observed_cells
 from tagcore.shards import InProcess
+from tagcore.tag_model import TagModel
 from tagcore.training import Checkpoints, FitContext
 
 

@@ -15,6 +15,7 @@ from tagcore.corpus import (
     Corpus,
     Names,
     Ratings,
+    UserTaggings,
     append_block,
     csr_from_lists,
     documents_table,
@@ -247,3 +248,32 @@ def test_ratings_of_unequal_length_are_refused():
 def test_no_ratings(tmp_path):
     Ratings.from_values([], [], []).save(tmp_path / "set")
     assert Ratings.load(tmp_path / "set").matrix.shape == (0, 0)
+
+
+def test_taggings_go_with_the_ratings_whose_names_they_number(tmp_path):
+    ratings = Ratings.from_values(["ann", "bob"], ["tea", "jam"], [1, 2])
+    taggings = UserTaggings.from_values(ratings, ["bob", "ann"], ["tea", "tea"], ["hot", "hot"])
+    ratings.save(tmp_path / "with", taggings=taggings)
+    back = UserTaggings.load(tmp_path / "with")
+    assert back.table.to_pydict() == {"user": [1, 0], "item": [0, 0], "tag": [0, 0]}
+    assert (back.tag_names, len(back)) == (["hot"], 2)
+    assert Ratings.load(tmp_path / "with").table.equals(ratings.table)
+    ratings.save(tmp_path / "without")
+    assert UserTaggings.load(tmp_path / "without") is None
+    fewer = Ratings.from_values(["ann"], ["tea"], [1])
+    with pytest.raises(ValueError, match=r"tagging 0 names user 1, expected 0\.\.0"):
+        fewer.save(tmp_path / "odd", taggings=taggings)
+    assert not (tmp_path / "odd").exists()
+
+
+def test_ratings_and_taggings_name_what_there_is():
+    ratings = Ratings.from_values(["ann", "bob"], ["tea", "jam"], [1, 2])
+    with pytest.raises(ValueError, match=r"rating 1 names user 1, expected 0\.\.0"):
+        Ratings(ratings.table, ["ann"], ["tea", "jam"])
+    with pytest.raises(ValueError, match=r"rating 1 names item 1, expected 0\.\.0"):
+        Ratings(ratings.table, ["ann", "bob"], ["tea"])
+    with pytest.raises(ValueError, match="tagging 1 names item 'rye', which the ratings do not name"):
+        UserTaggings.from_values(ratings, ["ann", "ann"], ["tea", "rye"], ["hot", "dark"])
+    taggings = UserTaggings.from_values(ratings, ["ann"], ["tea"], ["hot"])
+    with pytest.raises(ValueError, match=r"tagging 0 names tag 0, expected 0\.\.-1"):
+        UserTaggings(taggings.table, [])

@@ -15,8 +15,10 @@ from tagcore.features.split import Split
 from tagcore.fitting import fit_calibrated, make_model
 from tagcore.metrics.evaluate_model import evaluate
 from tagcore.metrics.held_out import held_out_values
+from tagcore.rating_model import RatingModel
 from tagcore.store.datasets import Dataset, StoreError
 from tagcore.synthetic.corpus import demo_corpus
+from tagcore.tag_model import TagModel
 from tagcore.tagger import Tagger
 from tagcore.text import Vectoriser
 from tests.problems import stored_side
@@ -109,12 +111,16 @@ def test_parts_that_do_not_fit_together_are_refused(tagger):
 
 
 def test_models_are_made_by_name_and_mistakes_are_listed():
-    model = make_model("OneVsRestLinear", {"C": 0.5}, seed=3)
+    model = make_model("OneVsRestLinear", {"C": 0.5}, 3, TagModel)
     assert (model.C, model.random_state) == (0.5, 3)
     with pytest.raises(ValueError, match="no model 'SVM'; there are"):
-        make_model("SVM", {}, 0)
+        make_model("SVM", {}, 0, TagModel)
     with pytest.raises(ValueError, match="KNN has no parameter 'k'; it has"):
-        make_model("KNN", {"k": 3}, 0)
+        make_model("KNN", {"k": 3}, 0, TagModel)
+    with pytest.raises(ValueError, match=r"ItemMean learns from ratings, expected .* that learns from documents: BCS"):
+        make_model("itemmean", {}, 0, TagModel)
+    with pytest.raises(ValueError, match=r"KNN learns from documents, expected .* that learns from ratings: Damped"):
+        make_model("KNN", {}, 0, RatingModel)
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ from tagcore.tagger import Tagger
 from tagcore.text import Vectoriser
 from tasks.evaluate import signed_value
 from tasks.recipe import MeasureSettings, TuningSettings
-from tasks.registry.model_card import model_card
+from tasks.registry.model_card import tagger_card
 from tasks.reporting.report import _compare
 from tests.tagcore.metrics.test_rule_quality import Fixed
 from tests.tasks.reporting.test_summary import TRUTH, measured
@@ -56,7 +56,7 @@ def test_a_measure_is_in_evaluations_reports_cards_and_recipes(toy_measure, tmp_
     assert evaluation.summary["toy@3"].value == pytest.approx(evaluation.summary["acc@3"].value - 1)
     assert evaluation.summary["toy@3"].low < evaluation.summary["toy@3"].high
     assert "toy@10" in evaluation.per_document.column_names
-    assert "\n| toy@3 | -0." in model_card("KNN", "demo", CARD, evaluation)
+    assert "\n| toy@3 | -0." in tagger_card("KNN", "demo", CARD, evaluation)
 
     entries = [measured(tmp_path, label, 0, 0, scores) for label, scores in (("able", SCORES), ("poor", -SCORES))]
     report, _ = _compare("t", entries, "toy@3", tmp_path / "report", "key")
@@ -90,7 +90,7 @@ def test_a_rule_is_in_evaluations_reports_recipes_and_on_the_console(monkeypatch
     assert evaluation.labelling["labels"].to_pylist()[1] == SCORES.size
     assert evaluation.labelling["micro_recall"].to_pylist()[1] == 1
     assert evaluation.summary["micro-F1 (all)"].value > 0
-    assert "\n| all | " in model_card("KNN", "demo", CARD, evaluation)
+    assert "\n| all | " in tagger_card("KNN", "demo", CARD, evaluation)
 
     report, _ = _compare("t", [measured(tmp_path, "able", 0, 0, SCORES)], "P@1", tmp_path / "report", "key")
     assert report.columns[-2:] == ["macro-F1 (all)", "micro-F1 (all)"]

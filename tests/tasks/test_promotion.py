@@ -54,3 +54,22 @@ def test_a_stricter_level_can_refuse_what_one_comparison_would_pass():
     ours = theirs + gain
     assert decision(ours, theirs, level=0.95).promoted
     assert not decision(ours, theirs, level=corrected_level(0.95, 20)).promoted
+
+
+def test_where_less_is_better_a_smaller_value_is_promoted():
+    rng = np.random.default_rng(0)
+    theirs = rng.random(400)
+    ours = theirs - 0.1 + 0.2 * rng.random(400)
+    ours -= ours.mean() - theirs.mean() + 0.06
+
+    def by_mae(ours, theirs, margin=0.0):
+        return decide("m", "ItemMean", "2", "1", ours, theirs, "MAE", 0.95, margin)
+
+    better = by_mae(ours, theirs)
+    assert better.promoted
+    assert better.low < better.difference < better.high < 0
+    assert better.difference == pytest.approx(-0.06)
+    assert better.reason.startswith("better beyond the 95.0% interval: MAE -0.0600 (-0.06")
+    assert better.reason.endswith("on 400 users")
+    assert not by_mae(theirs, ours).promoted
+    assert not by_mae(ours, theirs, margin=0.06).promoted

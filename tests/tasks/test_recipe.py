@@ -7,7 +7,9 @@ from flows.recipes import load_recipe, preset_names
 from infra.cli.values import parse_pairs
 from tagcore.fitting import make_model
 from tagcore.labelling.rules import rule_names
+from tagcore.tag_model import TagModel
 from tasks import recipe
+from tasks.kinds import kind_of, require_models
 from tasks.naming import data_name, registered_name
 from tasks.recipe import ModelChoice, RecipeError
 
@@ -19,9 +21,9 @@ def test_every_preset_loads_and_names_itself(name):
     assert loaded.about
     assert list(loaded.expand())
     for model in loaded.all_models():
-        make_model(model.model, model.params, seed=0)
+        make_model(model.model, model.params, 0, kind_of(loaded.data.kind).base)
         if (of := model.threshold_model) is not None:
-            make_model(of.model, of.params, seed=0)
+            make_model(of.model, of.params, 0, TagModel)
 
 
 def test_models_and_settings_expand_to_a_grid(tmp_path):
@@ -195,3 +197,50 @@ def test_long_names_stay_apart():
     one, other = (data_name(f"curve on {'x' * 60} train_documents={n}") for n in (250, 500))
     assert one != other
     assert max(len(one), len(other)) <= 57
+
+
+def test_a_recipe_of_ratings_is_ranked_by_mae_unless_it_says_otherwise(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text('[data]\nkind = "ratings"\n[[models]]\nmodel = "ItemMean"\n')
+    assert load_recipe(str(path)).measures.primary == "MAE"
+    assert load_recipe(str(path), {"measures.ks": [5]}).measures.primary == "MAE"
+    assert load_recipe(str(path), {"measures.primary": "RMSE"}).measures.primary == "RMSE"
+    (variant,) = load_recipe(str(path), {"grid": {"split.kind": ["newest"]}}).expand()
+    assert (variant.split.kind, variant.measures.primary) == ("newest", "MAE")
+    assert load_recipe("nightly").data.kind == "documents"
+
+
+@pytest.mark.parametrize(
+    ("preset", "settings", "message"),
+    [
+        ("ratings", {"measures.primary": "P@5"}, r"measures.primary = 'P@5': of ratings, expected MAE, RMSE"),
+        ("nightly", {"measures.primary": "MAE"}, r"measures.primary = 'MAE': of documents, expected P@1, "),
+        ("nightly", {"split.kind": "newest"}, r"split.kind: .*for ratings alone, and data.kind is 'documents'"),
+        ("ratings", {"split.kind": "official"}, r"split.kind: .*for documents alone, and data.kind is 'ratings'"),
+        ("ratings", {"split.test": 100}, r"split.test: .*for documents alone"),
+        ("ratings", {"split.train_documents": 10}, r"split.train_documents: "),
+        ("ratings", {"split.test_documents": 10}, r"split.test_documents: "),
+        ("ratings", {"split.revealed": 0.5}, r"split.revealed: "),
+        ("ratings", {"features.min_df": 3}, r"features: "),
+        ("ratings", {"measures.labelling": ["half"]}, r"measures.labelling: "),
+        ("ratings", {"models": [{"model": "ItemMean", "calibrate": "platt"}]}, r"models.0.calibrate: "),
+        ("ratings", {"models": [{"model": "UserMean", "thresholds": "KNN"}]}, r"models.0.thresholds: "),
+        ("ratings", {"models": [{"model": "UserMean", "features": {"min_df": 2}}]}, r"models.0.features: "),
+        ("ratings", {"data.kind": "songs"}, r"data.kind = 'songs'"),
+        ("ratings", {"measures": 3}, r"measures = 3"),
+    ],
+)
+def test_settings_of_the_other_kind_of_data_are_named(preset, settings, message):
+    with pytest.raises(RecipeError, match=message):
+        load_recipe(preset, settings)
+
+
+def test_models_of_the_other_kind_of_data_are_one_clear_error():
+    require_models(load_recipe("ratings"))
+    require_models(load_recipe("nightly"))
+    with pytest.raises(ValueError, match=r"KNN learns from documents, expected a model that learns from ratings: Damp"):
+        require_models(load_recipe("ratings", {"models": [{"model": "ItemMean"}, {"model": "KNN"}]}))
+    with pytest.raises(ValueError, match=r"UserMean learns from ratings, expected .* learns from documents: "):
+        require_models(load_recipe("nightly", {"models": [{"model": "UserMean"}]}))
+    with pytest.raises(ValueError, match=r"no model 'Mean'; there are DampedBiases, ItemMean, UserMean"):
+        require_models(load_recipe("ratings", {"models": [{"model": "Mean"}]}))

@@ -7,10 +7,11 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.preprocessing import normalize
 
-from tagcore.base import TagModel, best_k, require_csr, require_vector
+from tagcore.base import best_k, require_csr, require_vector
 from tagcore.baselines.knn.kernel import nearest, score_rows, similarities, suggest, suggest_rows
 from tagcore.baselines.popular import document_shares
 from tagcore.features.rows import Rows, load_all
+from tagcore.tag_model import TagModel
 from tagcore.training import FitContext
 
 Postings = tuple[np.ndarray, np.ndarray, np.ndarray]  # starts, ids, weights

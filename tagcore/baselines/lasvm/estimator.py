@@ -9,13 +9,14 @@ import scipy.sparse as sp
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
-from tagcore.base import TagModel, require_csr, require_vector
+from tagcore.base import require_csr, require_vector
 from tagcore.baselines.lasvm.kernel import learn_tag
 from tagcore.features.rows import Rows, load_all
 from tagcore.kernels.sparse import add_sparse_product
 from tagcore.numeric.normalise import normalise_rows
 from tagcore.numeric.row_orders import pass_orders
 from tagcore.shards import Arrays, freeze, row_shards
+from tagcore.tag_model import TagModel
 from tagcore.training import FitContext
 
 _SHARD_TAGS = 64  # tags that share a cache of inner products

@@ -3,10 +3,11 @@
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.base import TagModel, require_vector
+from tagcore.base import require_vector
 from tagcore.kernels.sparse import multiply_dense
 from tagcore.numeric.normalise import normalise_rows
 from tagcore.scoring.explanation import Explanation
+from tagcore.tag_model import TagModel
 
 
 class _DenseLinear(TagModel):

@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.base import TagModel, require_vector
+from tagcore.base import require_vector
 from tagcore.features.rows import XY, Rows, load_all
 from tagcore.kernels.sparse import multiply_dense
 from tagcore.numeric.normalise import normalise_rows
 from tagcore.shards import Arrays, Executor, Shard, Shards
+from tagcore.tag_model import TagModel
 from tagcore.training import FitContext
 
 

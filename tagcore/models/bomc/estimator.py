@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from scipy.special import ndtr
 from sklearn.utils import check_random_state
 
-from tagcore.base import TagModel, restore_on_failure
+from tagcore.base import restore_on_failure
 from tagcore.features.rows import InMemory, Rows
 from tagcore.labelling.expected_f import ExpectedF, expected_f
 from tagcore.labelling.labels import top_k_labels
@@ -22,6 +22,7 @@ from tagcore.scoring.blocks import ScorePart, unknown_truth
 from tagcore.scoring.explanation import Explanation
 from tagcore.scoring.sharded import ShardedScores
 from tagcore.shards import freeze
+from tagcore.tag_model import TagModel
 from tagcore.training import FitContext
 
 _CLASS_DRAWS = 500  # by which the most likely class of many is found

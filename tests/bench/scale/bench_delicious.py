@@ -6,9 +6,9 @@ worker, as above, with the models whose cost allows it: n × L is never formed. 
 from pathlib import Path
 from typing import Any
 
-from tagcore.base import TagModel
 from tagcore.baselines import KNN
 from tagcore.models import BMLPL
+from tagcore.tag_model import TagModel
 from tests.bench.scale.corpora import DELICIOUS, delicious
 from tests.bench.scale.measured import Job, measured
 

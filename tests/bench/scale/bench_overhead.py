@@ -16,12 +16,12 @@ from typing import Any
 
 from sklearn.base import clone
 
-from tagcore.base import TagModel
 from tagcore.baselines import KNN, OneVsRestLinear
 from tagcore.features.rows import StoredRows
 from tagcore.models import BMLPL, BOMC
 from tagcore.scoring.sharded import ShardedScores
 from tagcore.shards import Executor, InProcess
+from tagcore.tag_model import TagModel
 from tasks.cluster.executor import DaskExecutor
 from tests.bench.scale.corpora import place, rcv1, rows_wanted
 from tests.bench.scale.features import weigh

@@ -7,9 +7,9 @@ and bytes are of both; `moved` is what the driver wrote and read, `between` what
 from pathlib import Path
 from typing import Any
 
-from tagcore.base import TagModel
 from tagcore.baselines import KNN, OneVsRestLinear
 from tagcore.models import BMLPL, BOMC
+from tagcore.tag_model import TagModel
 from tests.bench.scale.corpora import RCV1, rcv1
 from tests.bench.scale.measured import Job, measured
 

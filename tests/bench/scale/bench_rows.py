@@ -6,9 +6,9 @@ A kNN query looks at every document that shares a word, so its cost is per row o
 from pathlib import Path
 from typing import Any
 
-from tagcore.base import TagModel
 from tagcore.baselines import KNN
 from tagcore.models import BMLPL, BOMC
+from tagcore.tag_model import TagModel
 from tests.bench.scale.corpora import rcv1, rows_wanted
 from tests.bench.scale.measured import Job, measured
 

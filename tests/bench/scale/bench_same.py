@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from tagcore.base import TagModel
 from tagcore.baselines import KNN, LEML, OneVsRestLinear, Ridge
 from tagcore.features.rows import Rows, StoredRows
 from tagcore.models import BMLPL, BOMC
 from tagcore.scoring.sharded import ShardedScores
 from tagcore.shards import Executor, InProcess
+from tagcore.tag_model import TagModel
 from tests.bench.scale.corpora import place, rcv1
 from tests.bench.scale.measured import quality, two_workers
 

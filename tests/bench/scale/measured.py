@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from tagcore.base import TagModel
 from tagcore.features.rows import Rows, StoredRows
 from tagcore.metrics.classification import label_counts_at
 from tagcore.metrics.ranking import mark_hits
 from tagcore.scoring.sharded import ShardedScores
 from tagcore.shards import Executor
+from tagcore.tag_model import TagModel
 from tasks.cluster.backend import Cluster, LocalWorkers
 from tasks.cluster.costs import worker_costs
 from tasks.cluster.executor import DaskExecutor

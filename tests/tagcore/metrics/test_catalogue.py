@@ -1,5 +1,6 @@
 """The catalogue: names that tell measures apart, directions, who decides, and what is shown where."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -7,7 +8,17 @@ import pytest
 
 from tagcore.labelling.rules import rule_names
 from tagcore.metrics import catalogue
-from tagcore.metrics.catalogue import MEASURES, compute, find, primary_names, rule_of, shown_by_rule, shown_in, signed
+from tagcore.metrics.catalogue import (
+    MEASURES,
+    champion_measure,
+    compute,
+    find,
+    primary_names,
+    rule_of,
+    shown_by_rule,
+    shown_in,
+    signed,
+)
 from tagcore.metrics.measure import Measure
 from tagcore.metrics.ranking import Hits
 from tagcore.metrics.ratings import rating_errors
@@ -39,7 +50,7 @@ def test_every_name_finds_its_measure():
 
 
 def test_less_is_better_of_losses_and_errors():
-    less = ["coverage", "ranking loss", "one-error", "Hamming loss@5", "ECE", "RMSE", "MAE"]
+    less = ["coverage", "ranking loss", "one-error", "Hamming loss@5", "ECE", "MAE", "RMSE"]
     assert [name for m in MEASURES for name in full_names(m) if signed(name, 2.0) == -2.0] == less
     assert signed("P@1", 2.0) == 2.0
     np.testing.assert_array_equal(signed("MAE", np.array([1.0, 2.0])), [-1.0, -2.0])
@@ -47,7 +58,8 @@ def test_less_is_better_of_losses_and_errors():
 
 def test_models_are_ranked_by_measures_of_single_documents():
     ranked = [f"{name}@{k}" for name in ("P", "nDCG", "R", "acc") for k in (1, 5)]
-    assert primary_names([1, 5]) == [*ranked, "AUC (row)"]
+    assert primary_names([1, 5], "documents") == [*ranked, "AUC (row)"]
+    assert primary_names([1, 5], "ratings") == ["MAE", "RMSE"]
 
 
 def test_a_champion_is_chosen_from_suggestions_alone_by_a_gain():
@@ -59,9 +71,9 @@ def test_a_champion_is_chosen_from_suggestions_alone_by_a_gain():
 
 def test_what_is_shown_where():
     report = ["P@1", "P@3", "P@5", "nDCG@5", "R@5", "acc@9", "AUC (row)", "AUC (macro)", "AUC (micro)", "macro-F1@5"]
-    assert shown_in("report") == shown_in("report picture") == report
+    assert shown_in("report") == shown_in("report picture") == [*report, "MAE", "RMSE"]
     card = ["P@1", "P@3", "P@5", "nDCG@5", "R@5", "AUC (row)", "micro-F1@5", "macro-F1@5", "ECE"]
-    assert shown_in("model card") == card
+    assert shown_in("model card") == [*card, "MAE", "RMSE"]
     assert shown_by_rule("report")[:3] == ["macro-F1 (half)", "micro-F1 (half)", "macro-F1 (class-mass)"]
     assert len(shown_by_rule("report")) == 2 * len(rule_names())
     assert shown_by_rule("curves") == shown_by_rule("report picture") == [f"macro-F1 ({rule})" for rule in rule_names()]
@@ -90,5 +102,20 @@ def test_measures_of_one_kind_are_computed_by_their_full_names(monkeypatch):
 
 
 def test_errors_of_ratings_are_entries_too():
-    errors = rating_errors(np.array([1.0, 5.0]), np.array([2.0, 2.0]))
-    assert compute("ratings", errors) == {"RMSE": pytest.approx(np.sqrt(5)), "MAE": 2.0}
+    errors = rating_errors([7, 3], np.array([1.0, 5.0]), np.array([2.0, 2.0]))
+    values = compute("ratings", errors)
+    assert {name: np.mean(value) for name, value in values.items()} == pytest.approx({"MAE": 2.0, "RMSE": np.sqrt(5)})
+
+
+def test_a_champion_is_chosen_by_measures_of_what_it_learnt_from():
+    assert champion_measure("P@3", "documents") == (find("P@3")[0], 3)
+    assert champion_measure("MAE", "ratings") == (find("MAE")[0], None)
+    for name, kind, known in (
+        ("MAE", "documents", "P@k, nDCG@k, R@k, acc@k"),
+        ("P@3", "ratings", "MAE, RMSE"),
+        ("AUC (row)", "documents", "P@k, nDCG@k, R@k, acc@k"),
+        ("P@0", "documents", "P@k, nDCG@k, R@k, acc@k"),
+        ("MAE@3", "ratings", "MAE, RMSE"),
+    ):
+        with pytest.raises(ValueError, match=f"models are compared by one of {known}, not by '{re.escape(name)}'"):
+            champion_measure(name, kind)

@@ -12,8 +12,8 @@ from sklearn.metrics import roc_auc_score
 from sklearn.metrics.pairwise import cosine_similarity
 
 from tagcore.corpus import Ratings
-from tagcore.store.schemas import RATINGS
-from tagcore.synthetic.ratings import GENERATOR, USER_TAGGINGS, PlantedRatings
+from tagcore.store.schemas import RATINGS, USER_TAGGINGS
+from tagcore.synthetic.ratings import GENERATOR, PlantedRatings
 
 
 def small(n_users=150, n_items=60, **changes):
@@ -31,7 +31,7 @@ def columns(table, *names):
 
 
 def profiles(planted):
-    user, tag = columns(planted.taggings(), "user", "tag")
+    user, tag = columns(planted.taggings().table, "user", "tag")
     return sp.csr_matrix((np.ones(user.size), (user, tag)), shape=(planted.n_users, planted.n_tags))
 
 
@@ -100,7 +100,7 @@ def test_tag_profiles_tell_the_groups():
     same = (groups[:, None] == groups)[pairs]
     alike = cosine_similarity(tags)[pairs]
     assert roc_auc_score(same, alike) > 0.95
-    user, tag = columns(planted.taggings(), "user", "tag")
+    user, tag = columns(planted.taggings().table, "user", "tag")
     assert np.mean(tag % 5 == groups[user]) == pytest.approx(0.8 + 0.2 / 5, abs=0.05)
 
 
@@ -152,7 +152,7 @@ def test_goes_into_the_store(tmp_path):
     assert stored.user_names[3] == "user000003"
     assert len(stored.item_names) == 60
     assert small(0).ratings().matrix.shape == (0, 60)
-    assert small(0).taggings().num_rows == 0
+    assert len(small(0).taggings()) == 0
 
 
 def test_fingerprint_names_the_content():
@@ -223,6 +223,6 @@ def test_small_worlds_are_sound(n_items, n_groups, tags, per_user, shares):
     assert set(user) == set(range(20))
     assert 0 <= item.min() <= item.max() < n_items
     assert 0.5 <= value.min() <= value.max() <= 5
-    tagger, tag = columns(planted.taggings(), "user", "tag")
+    tagger, tag = columns(planted.taggings().table, "user", "tag")
     assert np.all((tag >= 0) & (tag < n_groups + tags))
     assert set(tagger) == (set(range(20)) if taggers == 1 else set(tagger) if taggers else set())

@@ -15,7 +15,7 @@ from tagcore.metrics.evaluate_model import evaluate
 from tagcore.metrics.intervals import Estimate
 from tagcore.models.topics import Topic
 from tagcore.store.datasets import write_dataset
-from tasks.registry.model_card import model_card
+from tasks.registry.model_card import tagger_card
 from tasks.registry.tracking import EvaluatedModel
 from tasks.reporting.curves import Curves, Point
 from tasks.reporting.report import Report, _about, _compare
@@ -61,7 +61,7 @@ def summaries(found, label, name):
 def test_seeds_on_one_split_have_intervals_over_documents_and_macro_measures_over_seeds(found):
     entries = found(redraw=False)
     best, worst = summarise_models(entries, "nDCG@5")
-    assert (best.label, best.seeds, best.splits, best.documents) == ("able", 3, 1, (30, 30))
+    assert (best.label, best.seeds, best.splits, best.tested) == ("able", 3, 1, (30, 30))
     assert best.values["nDCG@5"].shape == (30,)
     for name in ("macro-F1@5", "macro-F1 (sampled)", "micro-F1 (half)"):
         values = summaries(entries, "able", name)
@@ -142,13 +142,13 @@ def test_a_card_tells_of_rules_and_topics():
         "features": "f",
         "model": "m",
     }
-    card = model_card("KNN", "demo", made, evaluation, [Topic(0, 2.0, ("cars",), (0.9,))])
+    card = tagger_card("KNN", "demo", made, evaluation, [Topic(0, 2.0, ("cars",), (0.9,))])
     assert "| labels by | given | micro precision |" in card
     assert "\n| half | " in card
     assert "\n| sampled | " not in card
     assert "## Its topics" in card
     assert "| 2 | cars 0.90 |" in card
-    plain = model_card("KNN", "demo", made, evaluate(Fixed(scores), sp.csr_matrix(scores), TRUTH))
+    plain = tagger_card("KNN", "demo", made, evaluate(Fixed(scores), sp.csr_matrix(scores), TRUTH))
     assert "labels by" not in plain
     assert "topics" not in plain
 

@@ -1,0 +1,1 @@
+"""Baselines that predict ratings from means and biases alone."""

@@ -1,0 +1,70 @@
+"""The mean of all ratings, and how far every item and every user lies from it, damped where there is little to see."""
+
+import numpy as np
+
+from tagcore.base import require_vector
+from tagcore.baselines.ratings.means import require_number
+from tagcore.corpus import Ratings, UserTaggings
+from tagcore.rating_model import UNKNOWN, RatingModel
+from tagcore.training import FitContext
+
+
+class DampedBiases(RatingModel):
+    """Predicts μ + b_u + b_i.
+
+    μ is the mean of all ratings. The bias of an item is b_i = Σ_u (r_ui − μ) / (n_i + item_damping) over the n_i
+    ratings of the item, that of a user b_u = Σ_i (r_ui − μ − b_i) / (n_u + user_damping) over the n_u of the user.
+    Damping of d counts as d more ratings without a bias, so that one lucky rating does not make an item the best of
+    all. Unknown users and items, and those without ratings, have no bias. Predictions are not clipped to the scale of
+    the ratings.
+
+    Parameters
+    ----------
+    item_damping, user_damping : numbers from 0; 0 are the plain means of what remains.
+
+    Examples
+    --------
+    >>> ratings = Ratings.from_values(["ann", "ann", "bob"], ["tea", "jam", "tea"], [5, 2, 4])
+    >>> DampedBiases(item_damping=0, user_damping=0).fit(ratings).predict([0, 1], [0, 1]).round(3)
+    array([4.75, 1.5 ])
+    """
+
+    _arrays = ("user_biases_", "item_biases_")
+    _facts = ("mean_",)
+
+    mean_: float
+    user_biases_: np.ndarray
+    item_biases_: np.ndarray
+
+    def __init__(self, item_damping: float = 5.0, user_damping: float = 5.0) -> None:
+        self.item_damping = item_damping
+        self.user_damping = user_damping
+
+    def _fit(self, ratings: Ratings, taggings: UserTaggings | None, context: FitContext) -> None:
+        for name in ("item_damping", "user_damping"):
+            require_number(damping := getattr(self, name), name)
+            if damping < 0:
+                raise ValueError(f"{name} must be at least 0, got {damping}")
+        users, items, values = (ratings.table[column].to_numpy() for column in ("user", "item", "value"))
+        self.mean_ = float(values.mean())
+        self.item_biases_ = damped_means(values - self.mean_, items, len(ratings.item_names), self.item_damping)
+        remaining = values - self.mean_ - self.item_biases_[items]
+        self.user_biases_ = damped_means(remaining, users, len(ratings.user_names), self.user_damping)
+
+    def _predict(self, users: np.ndarray, items: np.ndarray) -> np.ndarray:
+        of_users = np.where(users == UNKNOWN, 0.0, self.user_biases_[users])
+        of_items = np.where(items == UNKNOWN, 0.0, self.item_biases_[items])
+        return self.mean_ + of_users + of_items
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        require_vector(self.user_biases_, self.n_users_, "user_biases_")
+        require_vector(self.item_biases_, self.n_items_, "item_biases_")
+        require_number(self.mean_, "mean_")
+
+
+def damped_means(values: np.ndarray, groups: np.ndarray, size: int, damping: float) -> np.ndarray:
+    """Sum of each group's values over their number and `damping` more; 0 for a group without values."""
+    counts = np.bincount(groups, minlength=size)
+    sums = np.bincount(groups, values, minlength=size)
+    return np.divide(sums, counts + damping, out=np.zeros(size), where=counts > 0)

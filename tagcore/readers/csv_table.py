@@ -1,0 +1,99 @@
+"""Records of a comma- or tab-separated table with a header, as in RFC 4180."""
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from tagcore.readers.bad_rows import BadRow, BadValue, not_utf8
+from tagcore.readers.input_files import InputFile, ReadLimits, line_chunks, too_long
+
+
+@dataclass(frozen=True, kw_only=True)
+class CsvLimits(ReadLimits):
+    """`delimiter`: by default a tab in .tsv and .tab files, else a comma."""
+
+    delimiter: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
+            raise ValueError(f"delimiter is {self.delimiter!r}, expected one character, no quote and no line end")
+
+
+class CsvTable:
+    """Records of one file; `line` is the first line of the last one and `raw` its bytes.
+
+    `columns` maps the fields to know to columns of the header, and is told where that stands.
+    """
+
+    def __init__(
+        self, file: InputFile, options: CsvLimits, columns: Callable[[str, list[str]], dict[str, int]]
+    ) -> None:
+        # the csv module has one such limit for the whole process; ours is the length of a row
+        csv.field_size_limit(max(csv.field_size_limit(), options.row_bytes))
+        self.file, self.line, self.raw = file, 0, list[bytes]()
+        self._limit, self._size = options.row_bytes, 0
+        self._flaw: BadValue | None = None
+        self._lines = _numbered_lines(file, options)
+        self._reader = csv.reader(self, delimiter=options.delimiter or _delimiter(file), strict=True)
+        try:
+            header = self._row()
+        except BadValue as error:
+            raise BadRow(file.name, self.line, error.value, f"a header: {error.expected}") from None
+        self._width = len(header or ())
+        self._columns = columns(f"{file.name}, line {self.line}", header) if header is not None else {}
+
+    def record(self) -> dict[str, str | None] | None:
+        """Reads the next row that is not blank as field → cell, None where empty; None at the end."""
+        row = self._row()
+        if row is None:
+            return None
+        if len(row) != self._width:
+            raise BadValue(len(row), f"{self._width} fields as in the header")
+        return {field: row[column] or None for field, column in self._columns.items()}
+
+    def _row(self) -> list[str] | None:
+        while True:
+            self.raw, self._size, self._flaw = [], 0, None
+            try:
+                row = next(self._reader)
+            except StopIteration:
+                return None
+            except csv.Error as error:
+                start = b"".join(self.raw)[:200].decode(errors="replace")
+                raise BadValue(start, f"fields and quotes as in RFC 4180 ({error})") from None
+            if self._flaw:
+                raise self._flaw
+            if row:
+                return row
+
+    def __iter__(self) -> "CsvTable":
+        return self
+
+    def __next__(self) -> str:
+        """Gives the next line to the csv module."""
+        number, raw, cut = next(self._lines)
+        if not self.raw:
+            self.line = number
+        self.raw.append(raw)
+        self._size += len(raw)
+        if cut or self._size > self._limit:
+            raise BadValue(self._size, too_long(self._limit))
+        try:
+            return raw.decode()
+        except UnicodeDecodeError as error:
+            # the row goes on, so that what follows is not taken for rows of their own
+            self._flaw = self._flaw or not_utf8(error)
+            return raw.decode(errors="replace")
+
+
+def _delimiter(file: InputFile) -> str:
+    name = (file.member or file.path.name).lower().removesuffix(".gz")
+    return "\t" if name.endswith((".tsv", ".tab")) else ","
+
+
+def _numbered_lines(file: InputFile, limits: ReadLimits) -> Iterator[tuple[int, bytes, bool]]:
+    for chunk in line_chunks(file, limits):
+        for number, raw in enumerate(io.BytesIO(chunk.data), chunk.line):
+            yield number, raw, chunk.too_long

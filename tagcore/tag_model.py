@@ -1,0 +1,157 @@
+"""What every tagger is: scikit-learn's conventions around a few hooks."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from tagcore.base import BLOCK_CELLS, Estimator, best_k, block_rows, restore_on_failure
+from tagcore.features.rows import XY, InMemory, Rows
+from tagcore.label_matrix import label_matrix, observed_cells
+from tagcore.progress import Progress, no_progress
+from tagcore.shards import Executor, InProcess
+from tagcore.training import Checkpoints, FitContext
+
+
+class TagModel(Estimator, abstract=True):
+    """A model that learns tags from rows of words.
+
+    A subclass writes `_fit(rows, context)` and `_scores(X)`; where it can do better than dense blocks it also writes
+    `_top_k(X, k)`. `_uses_observed` tells that it can leave cells of y out. See `Estimator` for what names its state.
+    """
+
+    learns_from = "documents"
+    _common_facts = ("n_labels_", "n_features_in_")
+    _uses_observed: ClassVar[bool] = False
+
+    n_labels_: int
+    n_features_in_: int
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        observed: Any = None,
+        executor: Executor | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Learns from CSR rows X (n × D) and tags y (n × L, counts or 0/1, CSR or dense).
+
+        `observed` (n × L, CSR or dense, above 0 where a cell was looked at) hides all other cells of y, whatever they
+        hold, from a model that can do without them.
+        """
+        checked = clone(self)._rows(X, reset=True)  # by a clone: until it is learnt, what was known stays
+        rows = InMemory(checked, label_matrix(y, checked.shape[0]))
+        self._fit_in_context(rows, observed, FitContext(executor or InProcess(), progress or no_progress))
+        validate_data(self, X, skip_check_array=True)  # remembers the names of the columns, where X has them
+        return self
+
+    def fit_rows(
+        self,
+        rows: Rows,
+        *,
+        observed: Any = None,
+        executor: Executor | None = None,
+        progress: Progress | None = None,
+        checkpoints: Checkpoints | None = None,
+    ) -> Self:
+        """As `fit`, bit for bit, on rows wherever they are: a model that learns in shards reads no more than a shard,
+        where it runs; any other takes all rows into memory. Models that learn in rounds keep checkpoints.
+        """
+        context = FitContext(executor or InProcess(), progress or no_progress, checkpoints)
+        self._fit_in_context(rows, observed, context)
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Dense (n, L), one independent probability per tag; where L is large use `top_k`."""
+        return self.proba(self._scores(self._checked(X)))
+
+    def predict(self, X: Any) -> sp.csr_matrix:
+        """Tags whose probability is above one half, CSR (n, L)."""
+        blocks = [sp.csr_matrix(self.proba(s) > 0.5, dtype=np.int8) for _, s in self.score_blocks(X)]
+        return sp.vstack(blocks, format="csr")
+
+    def top_k(self, X: Any, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
+        """(tags, scores), two (n, min(k, L)) arrays, best first, ties to the lower tag id."""
+        if k < 1:
+            raise ValueError(f"k must be at least 1, got {k}")
+        return self._top_k(self._checked(X), min(k, self.n_labels_))
+
+    def score_blocks(self, X: Any, cells: int = BLOCK_CELLS) -> Iterator[tuple[slice, np.ndarray]]:
+        """Dense scores of a few rows at a time, so that n × L is never formed."""
+        X = self._checked(X)
+        step = block_rows(self.n_labels_, cells)
+        for start in range(0, X.shape[0], step):
+            rows = slice(start, min(start + step, X.shape[0]))
+            yield rows, self._scores(X[rows])
+
+    def score(self, X: Any, y: Any) -> float:
+        """Precision at 1."""
+        best = self.top_k(X, 1)[0][:, 0]
+        Y = label_matrix(y, best.size)
+        if Y.shape[1] != self.n_labels_:
+            raise ValueError(f"y has {Y.shape[1]} tags, the model {self.n_labels_}")
+        return float(np.mean(np.asarray(Y[np.arange(best.size), best]) > 0))
+
+    def proba(self, scores: np.ndarray) -> np.ndarray:
+        """Scores as probabilities; the same everywhere, monotone in the score."""
+        return scores
+
+    def _fit(self, rows: Rows, context: FitContext) -> None:
+        """Learns from checked rows; `n_features_in_` and `n_labels_` still are those of what was known before."""
+        raise NotImplementedError  # abstract
+
+    def _scores(self, X: sp.csr_matrix) -> np.ndarray:
+        raise NotImplementedError  # abstract
+
+    def _top_k(self, X: sp.csr_matrix, k: int) -> tuple[np.ndarray, np.ndarray]:
+        tags, scores = np.empty((X.shape[0], k), np.int64), np.empty((X.shape[0], k))
+        for rows, block in self.score_blocks(X):
+            tags[rows], scores[rows] = best_k(block, k)
+        return tags, scores
+
+    def _fit_in_context(self, rows: Rows, observed: Any, context: FitContext) -> None:
+        """Goes through the hook: the one way to fit, whoever asks."""
+        if observed is not None:
+            if not self._uses_observed:
+                raise ValueError(f"{type(self).__name__} learns from all cells of y: it cannot do without some of them")
+            context = replace(context, observed=observed_cells(observed, (rows.n_rows, rows.n_labels)))
+        with restore_on_failure(self):
+            self._fit(rows, context)
+            self.__dict__.pop("feature_names_in_", None)  # rows know columns by number
+            self.n_features_in_, self.n_labels_ = rows.n_features, rows.n_labels
+
+    def _checked_batch(self, X: Any, y: Any) -> XY:
+        """Rows and tags of one `partial_fit`, of which the first says how many words and tags there are."""
+        fresh = not hasattr(self, "n_labels_")
+        X = self._rows(X, reset=fresh)
+        Y = label_matrix(y, X.shape[0])
+        if fresh:
+            self.n_labels_ = Y.shape[1]
+        elif Y.shape[1] != self.n_labels_:
+            hint = ": `grow` appends tags and words" if hasattr(self, "grow") else ""
+            raise ValueError(f"y has {Y.shape[1]} tags, the model {self.n_labels_}{hint}")
+        return X, Y
+
+    def _checked(self, X: Any) -> sp.csr_matrix:
+        check_is_fitted(self)
+        return self._rows(X, reset=False)
+
+    def _rows(self, X: Any, *, reset: bool) -> sp.csr_matrix:
+        X = sp.csr_matrix(validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset))
+        if not X.has_canonical_format:  # words in order and each once; the caller's matrix stays as it is
+            X = X.copy()
+            X.sum_duplicates()
+        return X
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = tags.target_tags.multi_output = True
+        tags.target_tags.single_output = False
+        return tags

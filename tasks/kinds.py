@@ -1,0 +1,118 @@
+"""What is learnt from: documents with tags, or ratings. All that is done differently for the two stands here, once; a
+recipe's `data.kind` chooses."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from prefect import Task
+
+from tagcore.base import Estimator
+from tagcore.fitting import model_class
+from tagcore.metrics.measure import LearnsFrom
+from tagcore.rating_model import RatingModel
+from tagcore.readers.cards import recognise
+from tagcore.tag_model import TagModel
+from tasks.evaluate import evaluate, values_of_tagger
+from tasks.features import features
+from tasks.ingest import ingest
+from tasks.ratings.evaluate import evaluate_recommender, values_of_recommender
+from tasks.ratings.examples import recommend_examples, sample_users
+from tasks.ratings.ingest import ingest_ratings
+from tasks.ratings.model_card import recommender_card, recommender_facts
+from tasks.ratings.split import split_ratings
+from tasks.ratings.train import train_recommender
+from tasks.recipe import ModelSettings, Recipe, SplitSettings
+from tasks.registry.model_card import tagger_card, tagger_facts
+from tasks.registry.served import RECOMMENDER, TAGGER, ServedForm
+from tasks.reporting.examples import sample_texts, suggest_examples
+from tasks.reporting.tagger_plots import log_tagger_plots
+from tasks.train import train
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The steps from one kind of data to a served model. What a step makes is stored under the names given here."""
+
+    base: type[Estimator]  # of the models that learn from it
+    prepared_kind: str  # the stored kind of what models are trained and measured on
+    prepared_input: str  # its name among the inputs of a model
+    model_kind: str
+
+    ingest: Task  # (data, workspace) -> the folder of the data
+    prepare: Task  # (data, **what `preparation` says, workspace) -> the folder of what models learn from
+    preparation: Callable[[Recipe, ModelSettings, SplitSettings], dict[str, Any]]
+    train: Task  # (prepared, model, seed, workspace) -> the folder of the stored model
+    evaluate: Task  # (model, prepared, measures, label, workspace) -> the folder of the evaluation
+    held_out_values: Callable[[Path, Path, Path, str], np.ndarray]  # of (model, data, prepared, measure)
+
+    served: ServedForm
+    facts: Callable[..., dict[str, Any]]  # of an evaluated model, for its card
+    logged_facts: tuple[str, ...]  # those that MLflow gets as parameters
+    card: Callable[..., str]  # (label, data, facts, evaluation, topics) -> Markdown
+    log_plots: Callable[..., None] | None  # of (evaluation, topics), on the active MLflow run
+    sample_input: Callable[[Path, Path], str]  # of (data, prepared): what the model may be asked
+    examples: Callable[..., Any]  # (data, prepared, address, registry) -> what the model in service answers
+
+
+def kind_of(learns_from: LearnsFrom) -> Kind:
+    """The kind by its name in recipes."""
+    return KINDS[learns_from]
+
+
+def require_models(recipe: Recipe) -> None:
+    """Raises ValueError, before any work, for a model that there is not, or that learns from something else."""
+    for model in recipe.models:
+        model_class(model.model, kind_of(recipe.data.kind).base)
+
+
+def _features_of(recipe: Recipe, model: ModelSettings, split: SplitSettings) -> dict[str, Any]:
+    """The recipe's features with what a data card suggests, and the model's own on top."""
+    card = None if recipe.data.source == "demo" else recognise(recipe.data.source)
+    settings = recipe.features_with(card.features if card else {}).on_top_of(**model.features)
+    own = ", ".join(f"{name}={value}" for name, value in sorted(model.features.items()))
+    return {"settings": settings, "split": split, "title": f"build features ({own})" if own else "build features"}
+
+
+KINDS: dict[LearnsFrom, Kind] = {
+    "documents": Kind(
+        base=TagModel,
+        prepared_kind="features",
+        prepared_input="features",
+        model_kind="model",
+        ingest=ingest,
+        prepare=features,
+        preparation=_features_of,
+        train=train,
+        evaluate=evaluate,
+        held_out_values=values_of_tagger,
+        served=TAGGER,
+        facts=tagger_facts,
+        logged_facts=("calibration", "features"),
+        card=tagger_card,
+        log_plots=log_tagger_plots,
+        sample_input=lambda data, prepared: sample_texts(data, prepared, 1)[0][0],
+        examples=suggest_examples,
+    ),
+    "ratings": Kind(
+        base=RatingModel,
+        prepared_kind="rating-split",
+        prepared_input="split",
+        model_kind="recommender",
+        ingest=ingest_ratings,
+        prepare=split_ratings,
+        preparation=lambda recipe, model, split: {"split": split},
+        train=train_recommender,
+        evaluate=evaluate_recommender,
+        held_out_values=values_of_recommender,
+        served=RECOMMENDER,
+        facts=recommender_facts,
+        logged_facts=("split",),
+        card=recommender_card,
+        log_plots=None,
+        sample_input=lambda data, prepared: sample_users(prepared, 1)[0],
+        examples=recommend_examples,
+    ),
+}

@@ -1,0 +1,55 @@
+"""How stored models are served by MLflow: the code that answers, what goes in and what comes out."""
+
+import importlib.metadata
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import mlflow
+from mlflow.models import ModelSignature
+from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
+from mlflow.types.schema import Array
+
+import tagcore
+
+_NEEDED = [  # what a served model imports
+    "mlflow", "numba", "numpy", "pandas", "pyarrow", "safetensors", "scikit-learn", "scipy", "selectolax",
+    "snowballstemmer", "threadpoolctl",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ServedForm:
+    """One kind of served model: `name` is that of its stored folder, `asks` and `answers` are columns."""
+
+    name: str
+    asks: str
+    answers: str
+
+    @property
+    def signature(self) -> ModelSignature:
+        """One text in, names best first with their scores out; `k` says how many."""
+        return ModelSignature(
+            inputs=Schema([ColSpec(DataType.string, self.asks)]),
+            outputs=Schema([ColSpec(Array(DataType.string), self.answers), ColSpec(Array(DataType.double), "scores")]),
+            params=ParamSchema([ParamSpec("k", DataType.integer, 5)]),
+        )
+
+    def log(self, folder: Path, example: str, metadata: dict[str, Any]) -> str:
+        """Puts a stored model as code on the active run, tagcore shipped with it; gives the model's id."""
+        info = mlflow.pyfunc.log_model(
+            name=self.name,
+            python_model=str(Path(__file__).with_name(f"pyfunc_{self.name}.py")),
+            code_paths=[str(Path(tagcore.__file__).parent)],
+            artifacts={self.name: str(folder)},
+            signature=self.signature,
+            input_example={self.asks: [example]},
+            pip_requirements=[f"{name}=={importlib.metadata.version(name)}" for name in _NEEDED],
+            metadata=metadata,
+        )
+        return info.model_id
+
+
+TAGGER = ServedForm("tagger", asks="text", answers="tags")
+RECOMMENDER = ServedForm("recommender", asks="user", answers="items")
+FORMS = (TAGGER, RECOMMENDER)

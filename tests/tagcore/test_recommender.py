@@ -1,0 +1,80 @@
+"""A recommender: names in, names out, a folder beside a tagger's."""
+
+import json
+
+import pytest
+
+from tagcore import load_model
+from tagcore.baselines import DampedBiases, ItemMean, Popular
+from tagcore.corpus import Ratings
+from tagcore.recommender import Recommendation, Recommender
+from tagcore.store.datasets import StoreError
+from tagcore.tagger import Tagger
+from tagcore.text import Vectoriser
+
+RATINGS = Ratings.from_values(["ann", "bob", "bob", "cy"], ["tea", "tea", "jam", "rye"], [5, 4, 3, 1])
+
+
+@pytest.fixture
+def recommender():
+    return Recommender(ItemMean().fit(RATINGS), RATINGS.user_names, RATINGS.item_names)
+
+
+def test_names_go_in_and_come_out(recommender):
+    assert recommender.recommend("ann") == [Recommendation("jam", 3.0), Recommendation("rye", 1.0)]
+    assert recommender.recommend("ann", k=1, exclude_seen=False) == [Recommendation("tea", 4.5)]
+    assert recommender.predict("cy", "tea") == 4.5
+    both = recommender.recommend_all(["bob", "nobody"])
+    assert [[r.item for r in of_user] for of_user in both] == [["rye"], ["tea", "jam", "rye"]]
+
+
+def test_unknown_names_are_told(recommender):
+    with pytest.raises(ValueError, match="no user 'dan': it is none of the 3 that this model knows"):
+        recommender.recommend("dan")
+    with pytest.raises(ValueError, match="no item 'gin': it is none of the 3 that this model knows"):
+        recommender.predict("ann", "gin")
+    assert recommender.user_ids(["cy", "dan", "ann"]).tolist() == [2, -1, 0]
+    assert recommender.item_ids(["gin", "rye"]).tolist() == [-1, 2]
+
+
+def test_load_model_gives_what_the_folder_holds(recommender, tmp_path):
+    recommender.save(tmp_path / "r", parameters={"seed": 1})
+    back = load_model(tmp_path / "r")
+    assert type(back) is Recommender
+    assert back.recommend("bob") == recommender.recommend("bob")
+    assert (back.user_names, back.item_names) == (RATINGS.user_names, RATINGS.item_names)
+    vectoriser = Vectoriser().fit(["red tea"])
+    Tagger(vectoriser, Popular().fit(vectoriser.transform(["red tea"]), [[1]]), ["x"]).save(tmp_path / "t")
+    assert type(load_model(tmp_path / "t")) is Tagger
+    with pytest.raises(StoreError, match="a data set of kind 'recommender', expected 'model'"):
+        Tagger.load(tmp_path / "r")
+    with pytest.raises(StoreError, match="a data set of kind 'model', expected 'recommender'"):
+        Recommender.load(tmp_path / "t")
+    with pytest.raises(StoreError, match="there is no such folder"):
+        load_model(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("damage", ["names", "model", "manifest"])
+def test_a_damaged_folder_is_refused(recommender, tmp_path, damage):
+    folder = tmp_path / "r"
+    recommender.save(folder)
+    if damage == "names":
+        (folder / "users.parquet").write_bytes(b"PAR1")
+    elif damage == "model":
+        state = folder / "model" / "state.safetensors"
+        state.write_bytes(state.read_bytes()[:-1] + b"\x01")
+    else:
+        manifest = json.loads((folder / "manifest.json").read_text())
+        (folder / "manifest.json").write_text(json.dumps(manifest | {"parameters": {"seed": 2}}))
+    with pytest.raises(StoreError, match=str(folder)):
+        load_model(folder)
+
+
+def test_names_that_do_not_fit_the_model_are_refused():
+    model = DampedBiases().fit(RATINGS)
+    with pytest.raises(ValueError, match="2 user names, the model was trained on 3"):
+        Recommender(model, ["ann", "bob"], RATINGS.item_names)
+    with pytest.raises(ValueError, match="4 item names, the model was trained on 3"):
+        Recommender(model, RATINGS.user_names, ["a", "b", "c", "d"])
+    with pytest.raises(ValueError, match="two items have one name, expected 3 different ones"):
+        Recommender(model, RATINGS.user_names, ["a", "b", "a"])

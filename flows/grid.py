@@ -18,11 +18,11 @@ def curve_setting(recipe: Recipe) -> str | None:
 
     A tuned recipe measures one point of each model's grid, so its parameters do not vary.
     """
-    found = [path for path, values in recipe.grid.items() if path != "split.seed" and _numbers(values)]
+    varied = [path for path, values in recipe.grid.items() if path != "split.seed" and _numbers(values)]
     if recipe.tuning is None:
         grids = [(name, values) for model in recipe.models for name, values in model.grid.items()]
-        found += [name for name, values in grids if _numbers(values)]
-    return found[0] if len(set(found)) == 1 else None
+        varied += [name for name, values in grids if _numbers(values)]
+    return varied[0] if len(set(varied)) == 1 else None
 
 
 def lines_of_models(recipe: Recipe, variant: Recipe) -> dict[str, tuple[str, float]]:

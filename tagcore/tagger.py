@@ -73,15 +73,15 @@ class Tagger:
 
     def label(self, texts: Sequence[str]) -> list[list[Suggestion]]:
         """Every tag whose score is above its threshold, most probable first; without thresholds, those above 1/2."""
-        found = []
+        labelled = []
         for _, scores in self.score_blocks(self._rows(texts)):
             probabilities = self.proba(scores)
             given = probabilities > 0.5 if self.thresholds is None else scores > self.thresholds
             for row in range(len(scores)):
                 tags = np.flatnonzero(given[row])
                 tags = tags[np.argsort(-scores[row, tags], kind="stable")]
-                found.append([Suggestion(self.tag_names[t], float(probabilities[row, t])) for t in tags])
-        return found
+                labelled.append([Suggestion(self.tag_names[t], float(probabilities[row, t])) for t in tags])
+        return labelled
 
     def explain(self, text: str, tag: str) -> list[WordPush] | None:
         """What each known word of the text did to the score of the tag, strongest first; None where the model cannot

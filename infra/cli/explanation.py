@@ -23,8 +23,8 @@ def show_explanation(why: dict[str, list["WordPush"] | None], most: int) -> None
     from rich.table import Table
 
     console = Console(highlight=False)
-    for tag, found in why.items():
-        words, rest = _strongest(found or [], most)
+    for tag, pushes in why.items():
+        words, rest = _strongest(pushes or [], most)
         sure = any(push.spread is not None for push in words)
         table = Table(title=f"why {tag}", title_justify="left", title_style="bold")
         table.add_column("word", overflow="fold")
@@ -33,25 +33,25 @@ def show_explanation(why: dict[str, list["WordPush"] | None], most: int) -> None
             table.add_column("±", justify="right")
         rows = [(w.word, w.push, "" if w.spread is None else f"{w.spread:.3f}") for w in words]
         rows += [(f"({len(rest)} more)", sum(w.push for w in rest), "")] if rest else []
-        rows += [(ALWAYS, w.push, "") for w in found or [] if w.word is None]
+        rows += [(ALWAYS, w.push, "") for w in pushes or [] if w.word is None]
         for word, push, spread in rows:
             table.add_row(word, f"{push:+.3f}", *([spread] if sure else []))
         console.print(table)
 
 
-def explanation_data(found: list["WordPush"] | None, most: int) -> dict[str, Any]:
+def explanation_data(pushes: list["WordPush"] | None, most: int) -> dict[str, Any]:
     """What --json adds to a tag; nothing where nothing was asked for or the model cannot tell."""
-    if found is None:
+    if pushes is None:
         return {}
-    words, rest = _strongest(found, most)
+    words, rest = _strongest(pushes, most)
     return {
         "words": [word._asdict() for word in words],
         "other_words": sum((word.push for word in rest), start=0.0),
-        "bias": found[-1].push,
+        "bias": pushes[-1].push,
     }
 
 
-def _strongest(found: list["WordPush"], most: int) -> tuple[list["WordPush"], list["WordPush"]]:
+def _strongest(pushes: list["WordPush"], most: int) -> tuple[list["WordPush"], list["WordPush"]]:
     """(words to show, the rest). Words that did nothing are neither."""
-    words = [push for push in found if push.word is not None and push.push != 0]
+    words = [push for push in pushes if push.word is not None and push.push != 0]
     return words[:most], words[most:]

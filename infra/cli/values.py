@@ -10,13 +10,13 @@ def parse_pairs(pairs: list[str] | None) -> dict[str, Any]:
     >>> parse_pairs(["features.stem=english", "C=0.5", "seeds=[0, 1]"])
     {'features.stem': 'english', 'C': 0.5, 'seeds': [0, 1]}
     """
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for pair in pairs or []:
         name, equals, value = pair.partition("=")
         if not equals or not name.strip():
             raise ValueError(f"{pair!r}: expected name=value")
         try:
-            found[name.strip()] = tomllib.loads(f"v = {value}")["v"]
+            values[name.strip()] = tomllib.loads(f"v = {value}")["v"]
         except tomllib.TOMLDecodeError:
-            found[name.strip()] = value.strip()
-    return found
+            values[name.strip()] = value.strip()
+    return values

@@ -64,9 +64,9 @@ class Registry:
             raise (RegistryBusy if busy else RegistryError)(f"registry {self}: {what}") from error
 
     def experiment(self, client: mlflow.MlflowClient, name: str) -> str:
-        found = client.get_experiment_by_name(name)
-        if found is not None:
-            return found.experiment_id
+        experiment = client.get_experiment_by_name(name)
+        if experiment is not None:
+            return experiment.experiment_id
         place = None if self.artifacts is None else (self.artifacts / name).as_uri()
         return client.create_experiment(name, artifact_location=place)
 
@@ -127,8 +127,8 @@ def version_by_alias(client: mlflow.MlflowClient, name: str, alias: str) -> Mode
 
 def find_version(client: mlflow.MlflowClient, name: str, evaluation_key: str) -> ModelVersion | None:
     """The version that already carries this very evaluation of this very model."""
-    found = client.search_model_versions(f"name = '{name}'", max_results=1000)
-    return next((v for v in found if v.tags.get(EVALUATION_KEY) == evaluation_key), None)
+    versions = client.search_model_versions(f"name = '{name}'", max_results=1000)
+    return next((v for v in versions if v.tags.get(EVALUATION_KEY) == evaluation_key), None)
 
 
 def add_version(client: mlflow.MlflowClient, name: str, model: str, tags: dict[str, str], about: str) -> str:

@@ -53,19 +53,19 @@ def sample_texts(corpus: Path, features: Path, n: int) -> list[tuple[str, list[s
     word_names = data.names("words") if data.has("bags") else []
     untagged: list[tuple[str, list[str]]] = []
     held_out: list[tuple[str, list[str]]] = []
-    for piece in CorpusReader(data, split):
-        tagged = np.diff(piece.tags.indptr) > 0
-        for found, rows in ((untagged, ~tagged), (held_out, piece.held_out & tagged)):
-            for row in np.flatnonzero(rows)[: n - len(found)]:
-                text = _text(piece, int(row), word_names)
+    for group in CorpusReader(data, split):
+        tagged = np.diff(group.tags.indptr) > 0
+        for samples, rows in ((untagged, ~tagged), (held_out, group.held_out & tagged)):
+            for row in np.flatnonzero(rows)[: n - len(samples)]:
+                text = _text(group, int(row), word_names)
                 if text.strip():
-                    found.append((text, [tag_names[t] for t in piece.tags[row].indices]))
+                    samples.append((text, [tag_names[t] for t in group.tags[row].indices]))
         if len(untagged) >= n:
             break
     return (untagged + held_out)[:n] or [("", [])]  # not one document has a word
 
 
-def _text(piece: RowGroup, row: int, word_names: list[str]) -> str:
-    if piece.bags is not None:
-        return " ".join(word_names[w] for w in piece.bags[row].indices)[:LENGTH]
-    return pc.utf8_slice_codeunits(piece.texts[row : row + 1], 0, LENGTH)[0].as_py()
+def _text(group: RowGroup, row: int, word_names: list[str]) -> str:
+    if group.bags is not None:
+        return " ".join(word_names[w] for w in group.bags[row].indices)[:LENGTH]
+    return pc.utf8_slice_codeunits(group.texts[row : row + 1], 0, LENGTH)[0].as_py()

@@ -57,12 +57,12 @@ class Report:
 
     def cells(self) -> list[list[str]]:
         """As many a row as `head` has."""
-        found = []
+        cells = []
         for row in self.rows:
             times = [row.train_seconds, *(row.threshold_seconds for _ in self._thresholds())]
             shown = (row.shown.get(column, "") for column in self.columns)
-            found.append([row.model, *shown, _to_best(row), *map(_seconds, times)])
-        return found
+            cells.append([row.model, *shown, _to_best(row), *map(_seconds, times)])
+        return cells
 
     def _thresholds(self) -> list[str]:
         return ["thresholds s"] if any(row.threshold_seconds is not None for row in self.rows) else []
@@ -102,10 +102,10 @@ def _standing(folder: Path, key: str) -> "Report | None":
     try:
         stored = json.loads((folder / "report.json").read_text(encoding="utf-8"))
         rows = [Row(**row) for row in stored.pop("rows")]
-        found = Report(**stored, rows=rows)
+        standing = Report(**stored, rows=rows)
     except (OSError, ValueError, TypeError, KeyError):
         return None
-    return found if found.key == key else None
+    return standing if standing.key == key else None
 
 
 def _compare(

@@ -21,13 +21,13 @@ def topics_of(model: Path) -> list[Topic]:
     return topics(tagger.model, tagger.tag_names)
 
 
-def topics_markdown(found: Sequence[Topic]) -> str:
+def topics_markdown(topics: Sequence[Topic]) -> str:
     """A table of the heaviest."""
     lines = ["| weight | tags of the topic, with their shares |", "|---|---|"]
-    for topic in found[:SHOWN]:
+    for topic in topics[:SHOWN]:
         tags = ", ".join(f"{_cell(tag)} {share:.2f}" for tag, share in zip(topic.tags, topic.shares, strict=True))
         lines.append(f"| {topic.weight:.3g} | {tags} |")
-    more = f"\nThe {SHOWN} heaviest of {len(found)} topics.\n" if len(found) > SHOWN else ""
+    more = f"\nThe {SHOWN} heaviest of {len(topics)} topics.\n" if len(topics) > SHOWN else ""
     return "\n".join(lines) + "\n" + more
 
 

@@ -174,9 +174,7 @@ class Ratings:
     ) -> None:
         """Writes a data set; taggings go with the ratings whose users and items they number."""
         with write_dataset(folder, "ratings", **manifest) as writer:
-            for start in range(0, len(self), rows_per_group):
-                writer.append("ratings", self.table.slice(start, rows_per_group))
-            append_rating_names(writer, self, taggings)
+            append_ratings(writer, self, taggings, rows_per_group)
 
     @cached_property
     def matrix(self) -> sp.csr_matrix:
@@ -236,6 +234,15 @@ class UserTaggings:
 
     def __len__(self) -> int:
         return self.table.num_rows
+
+
+def append_ratings(
+    writer: Writer, ratings: Ratings, taggings: UserTaggings | None, rows_per_group: int = 65536
+) -> None:
+    """Writes ratings in row groups, and all that goes with them."""
+    for start in range(0, len(ratings), rows_per_group):
+        writer.append("ratings", ratings.table.slice(start, rows_per_group))
+    append_rating_names(writer, ratings, taggings)
 
 
 def append_rating_names(writer: Writer, ratings: Ratings, taggings: UserTaggings | None) -> None:

@@ -57,15 +57,13 @@ class RatingsSource:
     """The ratings of a file, or of a folder with a ratings.csv and perhaps a tags.csv (also .tsv and .gz).
 
     A time is a number of seconds since 1970 or ISO 8601 text, in UTC where it names no zone. Users and items that are
-    only in the table of tags have a name, but no rating. The first bad row raises BadRow; with `skip_bad_rows` the bad
-    rows go to that file and reading goes on.
+    only in the table of tags have a name, but no rating. `rejected` is the number of rows that were left out.
     """
 
-    def __init__(self, path: Path | str, *, skip_bad_rows: Path | None = None, **options: Any) -> None:
+    def __init__(self, path: Path | str, **options: Any) -> None:
         self.options = RatingOptions.of(options)
         self.ratings_file, self.taggings_file = _files(Path(path), self.options.taggings)
         self.rejected = 0
-        self._skip_bad_rows = skip_bad_rows
 
     def fingerprint(self) -> str:
         """Hashes everything that decides what reading gives: options and the bytes of both files."""
@@ -73,10 +71,13 @@ class RatingsSource:
         options = {name: value for name, value in asdict(self.options).items() if name != "taggings"}
         return hashlib.sha256(json.dumps(["ratings csv", options, hashes], sort_keys=True).encode()).hexdigest()
 
-    def read(self) -> tuple[Ratings, UserTaggings | None]:
-        """Reads everything into memory, rows in their order; of a tagging that is there twice, one."""
+    def read(self, skip_bad_rows: Path | None = None) -> tuple[Ratings, UserTaggings | None]:
+        """Reads everything into memory, rows in their order; of a tagging that is there twice, one.
+
+        The first bad row raises BadRow; with `skip_bad_rows` the bad rows go to that file and reading goes on.
+        """
         users, items, tags = Names(), Names(), Names()
-        with RejectedRows(self._skip_bad_rows) as rejected:
+        with RejectedRows(skip_bad_rows) as rejected:
             ratings = self._ratings(users, items, rejected)
             triples = None
             if self.taggings_file is not None:

@@ -5,7 +5,9 @@ from pathlib import Path
 from prefect import task
 from prefect.states import State
 
+from tagcore.corpus import append_ratings
 from tagcore.readers.ratings import RatingsSource
+from tagcore.store.datasets import write_dataset
 from tagcore.synthetic.ratings import PlantedRatings
 from tasks.cache import PlannedResult, is_transient, run_cached
 from tasks.ingest import REJECTED
@@ -32,12 +34,11 @@ def ingest_ratings(data: DataSettings, workspace: Workspace) -> State[Path]:
         if isinstance(source, PlantedRatings):
             source.ratings().save(folder, taggings=source.taggings(), **plan.manifest)
             return
-        rejects = folder.with_name(f"{folder.name}-{REJECTED}")  # beside it: a data set appears whole, with its hashes
-        reader = RatingsSource(data.source, skip_bad_rows=rejects if data.skip_bad_rows else None, **data.options)
-        ratings, taggings = reader.read()
-        ratings.save(folder, taggings=taggings, **plan.manifest)
-        if reader.rejected:
-            step.remark = f"{reader.rejected:,} bad rows left out, see {rejects}"
+        with write_dataset(folder, "ratings", **plan.manifest) as writer:
+            rejects = writer.folder / REJECTED if data.skip_bad_rows else None
+            append_ratings(writer, *source.read(skip_bad_rows=rejects))
+        if source.rejected:
+            step.remark = f"{source.rejected:,} bad rows left out, see {folder / REJECTED}"
 
     return run_cached(plan, f"read {Path(data.source).name}", make)
 

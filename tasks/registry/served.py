@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import mlflow
+import pandas as pd
 from mlflow.models import ModelSignature
 from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
 from mlflow.types.schema import Array
@@ -43,7 +44,7 @@ class ServedForm:
             code_paths=[str(Path(tagcore.__file__).parent)],
             artifacts={self.name: str(folder)},
             signature=self.signature,
-            input_example={self.asks: [example]},
+            input_example=pd.DataFrame({self.asks: [example]}),  # a plain dictionary would be one row that holds a list
             pip_requirements=[f"{name}=={importlib.metadata.version(name)}" for name in _NEEDED],
             metadata=metadata,
         )

@@ -57,6 +57,7 @@ def test_a_person_reads_five_recommendations(tagflow, first):
 
 def test_the_registered_model_answers_with_items_and_scores(tagflow, first, monkeypatch):
     import mlflow
+    import pandas as pd
 
     from tasks.settings import Settings
 
@@ -64,7 +65,7 @@ def test_the_registered_model_answers_with_items_and_scores(tagflow, first, monk
     mlflow.set_tracking_uri(Settings(home=tagflow.home).tracking_uri.get_secret_value())
     served = mlflow.pyfunc.load_model(first["model"])
     example = first["examples"][0]
-    answer = served.predict({"user": [example["user"], "nobody"]}, params={"k": 3})
+    answer = served.predict(pd.DataFrame({"user": [example["user"], "nobody"]}), params={"k": 3})
     assert list(answer.columns) == ["items", "scores"]
     assert answer["items"][0] == [item for item, _ in example["recommended"]][:3]
     assert answer["scores"][0] == pytest.approx([score for _, score in example["recommended"]][:3])

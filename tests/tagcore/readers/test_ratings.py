@@ -80,8 +80,8 @@ def test_a_bad_row_is_named_or_left_out(tmp_path, row, message):
     path = write(tmp_path / "a.csv", f"user,item,rating,time\nbob,jam,3,\n{row}\ncy,rye,1,\n")
     with pytest.raises(BadRow, match=f"{path}, {message}"):
         RatingsSource(path).read()
-    source = RatingsSource(path, skip_bad_rows=tmp_path / "rejected.jsonl")
-    ratings, _ = source.read()
+    source = RatingsSource(path)
+    ratings, _ = source.read(tmp_path / "rejected.jsonl")
     assert cells(ratings) == [("bob", "jam", 3.0), ("cy", "rye", 1.0)]
     assert source.rejected == 1
     (note,) = map(json.loads, (tmp_path / "rejected.jsonl").read_text().splitlines())
@@ -113,7 +113,7 @@ def test_a_table_that_is_none_of_ratings_is_told(tmp_path, text, message):
 def test_all_rows_bad_is_no_ratings(tmp_path):
     path = write(tmp_path / "a.csv", "user,item,rating\na,b,c\n")
     with pytest.raises(ReadError, match="no ratings: all 1 rows were rejected"):
-        RatingsSource(path, skip_bad_rows=tmp_path / "rejected.jsonl").read()
+        RatingsSource(path).read(tmp_path / "rejected.jsonl")
 
 
 def test_missing_files_and_options_are_named(tmp_path):

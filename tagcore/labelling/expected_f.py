@@ -47,7 +47,7 @@ class ExpectedF:
         return f.mean(axis=1)
 
     def best(self, beta: float = 1.0) -> np.ndarray:
-        """(C,): the lowest threshold of greatest expected F-beta, for `threshold_labels` on the scores."""
+        """(C,): the lowest threshold of greatest expected F-beta, to compare scores with."""
         return self.thresholds[np.arange(len(self.thresholds)), self.expected(beta).argmax(axis=1)]
 
     def __add__(self, other: "ExpectedF") -> "ExpectedF":

@@ -17,7 +17,7 @@ from tagcore.tag_model import TagModel
 
 
 def f1_thresholds(score_blocks: ScoreBlocks, Y: sp.csr_matrix, *, fbr: float = 0.0) -> np.ndarray:
-    """Finds the threshold of each tag that gives the best F1 on these rows, for `threshold_labels` on others (SCut).
+    """Finds the threshold of each tag that gives the best F1 on these rows, to hold scores of others against (SCut).
 
     The scores are walked twice; memory is that of Y. Of equal F1 the highest threshold is taken. A tag with no row
     has +inf. A tag whose best F1 is below `fbr` has too few or too hard rows to trust: its threshold is the highest

@@ -91,33 +91,3 @@ def mark_hits(Y: Any, top: np.ndarray) -> Hits:
             f"expected ids from 0 to {truth.shape[1] - 1}, each once"
         )
     return Hits(right, np.diff(truth.indptr).astype(np.int64))
-
-
-def precision_at(Y: Any, top: np.ndarray, k: int) -> np.ndarray:
-    """The share of the first k suggestions that is right."""
-    return mark_hits(Y, top).precision(k)
-
-
-def recall_at(Y: Any, top: np.ndarray, k: int) -> np.ndarray:
-    """The share of the true tags that is among the first k."""
-    return mark_hits(Y, top).recall(k)
-
-
-def f1_at(Y: Any, top: np.ndarray, k: int) -> np.ndarray:
-    """The harmonic mean of precision and recall of the first k."""
-    return mark_hits(Y, top).f1(k)
-
-
-def ndcg_at(Y: Any, top: np.ndarray, k: int) -> np.ndarray:
-    """Normalised discounted cumulative gain of the first k, with binary gains."""
-    return mark_hits(Y, top).ndcg(k)
-
-
-def accuracy_at(Y: Any, top: np.ndarray, k: int) -> np.ndarray:
-    """1 where any of the first k is right, else 0."""
-    return mark_hits(Y, top).accuracy(k)
-
-
-def exact_at(Y: Any, top: np.ndarray, k: int) -> np.ndarray:
-    """1 where the k-th suggestion is right, else 0."""
-    return mark_hits(Y, top).exact(k)

@@ -24,7 +24,7 @@ from tagcore.metrics.auc import roc_auc
 from tagcore.metrics.classification import label_counts_at
 from tagcore.metrics.kendall import kendall_at
 from tagcore.metrics.propensity import propensities, propensity_hits
-from tagcore.metrics.ranking import mark_hits, ndcg_at
+from tagcore.metrics.ranking import mark_hits
 from tagcore.metrics.row_ranking import LabelRanking, rank_rows
 from tagcore.metrics.tally import tally_labels
 from tagcore.scoring.blocks import ScorePart
@@ -143,7 +143,7 @@ def _their_by_tag(truth: np.ndarray, scores: np.ndarray, problem: Problem) -> Me
 
 
 def _ndcg(problem: Problem) -> Means:
-    return float(ndcg_at(problem[0], problem[2], K).mean())
+    return float(mark_hits(problem[0], problem[2]).ndcg(K).mean())
 
 
 def _their_ndcg(truth: np.ndarray, scores: np.ndarray, problem: Problem) -> Means:

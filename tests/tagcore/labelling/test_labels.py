@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
-from tagcore.labelling.labels import threshold_labels, top_k_labels
-from tests.tagcore.metrics.problems import blocks_of, ranking, truth_and_scores
+from tagcore.labelling.labels import top_k_labels
+from tests.tagcore.metrics.problems import ranking, truth_and_scores
 
 
 @given(truth_and_scores(), st.data())
@@ -29,23 +28,5 @@ def test_bad_rankings_are_named(row):
         top_k_labels(np.array([[0, 1], row]), 3)
 
 
-@given(truth_and_scores(), st.integers(1, 5), st.data())
-def test_threshold_labels(problem, step, data):
-    _, scores = problem
-    limits = st.sampled_from([-np.inf, -1.0, 0.0, 0.5, np.inf])
-    thresholds = data.draw(arrays(np.float64, scores.shape[1], elements=limits))
-    labels = threshold_labels(blocks_of(scores, step), thresholds)
-    np.testing.assert_array_equal(labels.toarray(), scores > thresholds)
-
-
 def test_no_rows_have_no_labels():
-    assert threshold_labels(list, np.zeros(3)).shape == (0, 3)
     assert top_k_labels(np.zeros((0, 2), int), 3).shape == (0, 3)
-
-
-def test_what_does_not_fit_is_named():
-    blocks = blocks_of(np.zeros((4, 2)), 3)
-    with pytest.raises(ValueError, match="expected 3 columns"):
-        threshold_labels(blocks, np.zeros(3))
-    with pytest.raises(ValueError, match="none of them NaN"):
-        threshold_labels(blocks, np.array([0, np.nan]))

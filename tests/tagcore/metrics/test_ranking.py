@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score, ndcg_score, precision_score, recall_score
 
-from tagcore.metrics.ranking import accuracy_at, exact_at, f1_at, mark_hits, ndcg_at, precision_at, recall_at
+from tagcore.metrics.ranking import Hits, mark_hits
 from tests.tagcore.metrics.problems import messy_csr, ranking, truth_and_scores
 
-MEASURES = [precision_at, recall_at, f1_at, ndcg_at, accuracy_at, exact_at]
+MEASURES = [Hits.precision, Hits.recall, Hits.f1, Hits.ndcg, Hits.accuracy, Hits.exact]
 
 
 @given(truth_and_scores(), st.data())
@@ -27,12 +27,12 @@ def test_equal_to_counting_by_hand(problem, data):
         right = len(true & set(order[:k].tolist()))
         gain = sum(1 / np.log2(place + 2) for place, label in enumerate(order[:k]) if label in true)
         best = sum(1 / np.log2(place + 2) for place in range(min(k, len(true))))
-        assert precision_at(Y, top, k)[row] == right / k
-        assert recall_at(Y, top, k)[row] == (right / len(true) if true else 0.0)
-        assert ndcg_at(Y, top, k)[row] == pytest.approx(gain / best if true else 0.0, abs=1e-15)
-        assert f1_at(Y, top, k)[row] == pytest.approx(2 * right / (k + len(true)), abs=1e-15)
-        assert accuracy_at(Y, top, k)[row] == (right > 0)
-        assert exact_at(Y, top, k)[row] == (order[k - 1] in true)
+        assert mark_hits(Y, top).precision(k)[row] == right / k
+        assert mark_hits(Y, top).recall(k)[row] == (right / len(true) if true else 0.0)
+        assert mark_hits(Y, top).ndcg(k)[row] == pytest.approx(gain / best if true else 0.0, abs=1e-15)
+        assert mark_hits(Y, top).f1(k)[row] == pytest.approx(2 * right / (k + len(true)), abs=1e-15)
+        assert mark_hits(Y, top).accuracy(k)[row] == (right > 0)
+        assert mark_hits(Y, top).exact(k)[row] == (order[k - 1] in true)
 
 
 @pytest.mark.parametrize("k", [1, 3, 7, 30])
@@ -46,11 +46,11 @@ def test_equal_to_scikit_learn(k):
     Y = sp.csr_array(truth)
     assert truth.sum(axis=1).min() == 0
     options = {"average": "samples", "zero_division": 0}
-    assert precision_at(Y, top, k).mean() == pytest.approx(precision_score(truth, chosen, **options), abs=1e-12)
-    assert recall_at(Y, top, k).mean() == pytest.approx(recall_score(truth, chosen, **options), abs=1e-12)
-    assert f1_at(Y, top, k).mean() == pytest.approx(f1_score(truth, chosen, **options), abs=1e-12)
+    assert mark_hits(Y, top).precision(k).mean() == pytest.approx(precision_score(truth, chosen, **options), abs=1e-12)
+    assert mark_hits(Y, top).recall(k).mean() == pytest.approx(recall_score(truth, chosen, **options), abs=1e-12)
+    assert mark_hits(Y, top).f1(k).mean() == pytest.approx(f1_score(truth, chosen, **options), abs=1e-12)
     assert mark_hits(Y, top).tag_recall(k) == pytest.approx(recall_score(truth, chosen, average="micro"), abs=1e-12)
-    assert ndcg_at(Y, top, k).mean() == pytest.approx(ndcg_score(truth, scores, k=k), abs=1e-12)
+    assert mark_hits(Y, top).ndcg(k).mean() == pytest.approx(ndcg_score(truth, scores, k=k), abs=1e-12)
 
 
 @given(truth_and_scores())
@@ -73,14 +73,14 @@ def test_measures_of_the_poisson_mixture_paper_agree_with_each_other(problem):
 def test_a_perfect_ranking_is_exactly_one():
     Y = sp.csr_matrix(np.tril(np.ones((9, 9))))
     top = np.tile(np.arange(9), (9, 1))
-    assert (ndcg_at(Y, top, 9) == 1).all()
-    assert (recall_at(Y, top, 9) == 1).all()
+    assert (mark_hits(Y, top).ndcg(9) == 1).all()
+    assert (mark_hits(Y, top).recall(9) == 1).all()
 
 
 @pytest.mark.parametrize("measure", MEASURES)
 def test_one_value_per_document_and_none_for_none(measure):
-    assert measure(sp.csr_matrix((0, 3)), np.zeros((0, 2), int), 2).shape == (0,)
-    assert measure(sp.csr_matrix((4, 3)), np.tile([2, 0], (4, 1)), 2).tolist() == [0, 0, 0, 0]
+    assert measure(mark_hits(sp.csr_matrix((0, 3)), np.zeros((0, 2), int)), 2).shape == (0,)
+    assert measure(mark_hits(sp.csr_matrix((4, 3)), np.tile([2, 0], (4, 1))), 2).tolist() == [0, 0, 0, 0]
 
 
 def test_padding_counts_missing_suggestions_as_wrong():
@@ -96,7 +96,7 @@ def test_inputs_may_be_read_only_and_are_left_alone():
     Y, top = messy_csr(counts), np.array([[1, 0], [2, 1]], np.int32)
     for array in (Y.data, Y.indices, Y.indptr, top):
         array.setflags(write=False)
-    assert precision_at(Y, top, 1).tolist() == [1, 1]
+    assert mark_hits(Y, top).precision(1).tolist() == [1, 1]
     assert Y.nnz == 8
 
 
@@ -116,12 +116,12 @@ def test_inputs_may_be_read_only_and_are_left_alone():
 @pytest.mark.parametrize("measure", MEASURES)
 def test_bad_rankings_are_named(measure, top, k, message):
     with pytest.raises(ValueError, match=message):
-        measure(sp.csr_matrix(np.eye(2, 3)), np.array(top), k)
+        measure(mark_hits(sp.csr_matrix(np.eye(2, 3)), np.array(top)), k)
 
 
 def test_negative_counts_are_named():
     with pytest.raises(ValueError, match=r"negative count -1.0 in row 1, tag 2"):
-        precision_at(sp.csr_matrix([[0, 1, 0], [0, 0, -1]]), np.array([[0], [0]]), 1)
+        mark_hits(sp.csr_matrix([[0, 1, 0], [0, 0, -1]]), np.array([[0], [0]]))
 
 
 def test_many_documents_take_little():
@@ -130,7 +130,7 @@ def test_many_documents_take_little():
     top = (rng.integers(n_labels, size=(n, 1)) + 61 * np.arange(columns)) % n_labels
     labels = (rng.integers(n_labels, size=(n, 1)) + 17 * np.arange(5)) % n_labels
     Y = sp.csr_matrix((np.ones(5 * n), labels.ravel(), np.arange(0, 5 * n + 1, 5)), shape=(n, n_labels))
-    precision_at(Y[:9], top[:9], 1)
+    mark_hits(Y[:9], top[:9]).precision(1)
     tracemalloc.start()
     started = time.process_time()
     hits = mark_hits(Y, top)

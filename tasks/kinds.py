@@ -37,9 +37,8 @@ class Kind:
     """The steps from one kind of data to a served model. What a step makes is stored under the names given here."""
 
     base: type[Estimator]  # of the models that learn from it
-    prepared_kind: str  # the stored kind of what models are trained and measured on
-    prepared_input: str  # its name among the inputs of a model
-    model_kind: str
+    prepared_input: str  # the name, among the inputs of a stored model, of what it was trained and measured on
+    model_kind: str  # of data set that a model is stored as
 
     ingest: Task  # (data, workspace) -> the folder of the data
     prepare: Task  # (data, **what `preparation` says, workspace) -> the folder of what models learn from
@@ -79,7 +78,6 @@ def _features_of(recipe: Recipe, model: ModelSettings, split: SplitSettings) -> 
 KINDS: dict[LearnsFrom, Kind] = {
     "documents": Kind(
         base=TagModel,
-        prepared_kind="features",
         prepared_input="features",
         model_kind="model",
         ingest=ingest,
@@ -98,7 +96,6 @@ KINDS: dict[LearnsFrom, Kind] = {
     ),
     "ratings": Kind(
         base=RatingModel,
-        prepared_kind="rating-split",
         prepared_input="split",
         model_kind="recommender",
         ingest=ingest_ratings,

@@ -2,10 +2,12 @@
 
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from infra.stack.prefect import Server
     from tasks.settings import Settings
 
 
@@ -25,7 +27,8 @@ def prepare(home: Path | None, say: Callable[[str], None], cluster: str | None =
     os.environ["TAGFLOW_HOME"] = str(settings.state)  # flows read their own settings, here or on a worker
     os.environ["TAGFLOW_CLUSTER"] = settings.cluster
     if settings.prefect == "server":
-        connect(ensure_server(settings.state, say=say), settings.state)
+        server = ensure_server(settings.state, say=say, while_starting=partial(_use_the_wait, settings))
+        connect(server, settings.state)
     elif settings.prefect == "ephemeral":
         say("starting Prefect's API inside this process (about half a minute)")
         connect(None, settings.state)
@@ -34,6 +37,19 @@ def prepare(home: Path | None, say: Callable[[str], None], cluster: str | None =
         os.environ["PREFECT_API_URL"] = settings.prefect
         os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
     return settings
+
+
+def _use_the_wait(settings: "Settings", server: "Server") -> None:
+    """Does what a first run needs in any case while its server starts: imports, and the tables of the registry."""
+    from infra.stack.prefect import connect
+
+    connect(server, settings.state)
+    import flows.experiment
+    import flows.nightly  # noqa: F401
+    from tasks.registry.client import require_reachable
+    from tasks.workspace import Workspace
+
+    require_reachable(Workspace.from_settings(settings).registry)
 
 
 def _require_answer(api: str) -> None:

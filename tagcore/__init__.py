@@ -3,7 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tagcore.corpus import Corpus, Ratings
+    from tagcore.corpus import Corpus
+    from tagcore.ratings import Ratings
     from tagcore.recommender import Recommender
     from tagcore.tagger import Tagger
 
@@ -22,7 +23,7 @@ def load_model(folder: Any) -> "Tagger | Recommender":
 def __getattr__(name: str) -> Any:
     # on demand, so that `import tagcore` alone stays light
     if name in ("Corpus", "Ratings"):
-        import tagcore.corpus
+        import importlib
 
-        return getattr(tagcore.corpus, name)
+        return getattr(importlib.import_module(f"tagcore.{name.lower()}"), name)
     raise AttributeError(f"module 'tagcore' has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""The typed things that every model learns from: tagged documents, ratings, and the tags that users gave to items."""
+"""Tagged documents: what models that suggest tags learn from."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from tagcore.store.datasets import Dataset, StoreError, Writer, write_dataset
-from tagcore.store.schemas import BAGS, DOCUMENTS, NAMES, RATINGS, TAGGINGS, USER_TAGGINGS
+from tagcore.store.schemas import BAGS, DOCUMENTS, NAMES, TAGGINGS
 
 
 class Names:
@@ -123,138 +123,6 @@ class Corpus:
         return self.documents.num_rows
 
 
-@dataclass(frozen=True, eq=False)
-class Ratings:
-    """Who gave which value to what, with the names behind the numbers. There may be names without a rating."""
-
-    table: pa.Table  # schema RATINGS
-    user_names: list[str]
-    item_names: list[str]
-
-    def __post_init__(self) -> None:
-        values = self.table["value"].to_numpy()
-        if (bad := np.flatnonzero(~np.isfinite(values))).size:
-            raise ValueError(f"rating {bad[0]} is {values[bad[0]]}, expected a finite number")
-        _check_ids(self.table, "rating", user=len(self.user_names), item=len(self.item_names))
-
-    @classmethod
-    def from_values(
-        cls,
-        users: Sequence[str],
-        items: Sequence[str],
-        values: Sequence[float],
-        times: Sequence | None = None,
-    ) -> "Ratings":
-        """Numbers the names in the order they are first met."""
-        column = np.asarray(values, float)
-        user_ids, item_ids = Names(), Names()
-        table = pa.table(
-            {
-                "user": pa.array([user_ids.id(u) for u in users], pa.int32()),
-                "item": pa.array([item_ids.id(i) for i in items], pa.int32()),
-                "value": column,
-                "time": pa.array(times if times is not None else [None] * len(column), RATINGS.field("time").type),
-            },
-            schema=RATINGS,
-        )
-        return cls(table, list(user_ids), list(item_ids))
-
-    @classmethod
-    def load(cls, folder: Path | str) -> "Ratings":
-        data = Dataset.open(folder, "ratings")
-        return cls(data.read("ratings"), data.names("users"), data.names("items"))
-
-    def save(
-        self,
-        folder: Path | str,
-        *,
-        taggings: "UserTaggings | None" = None,
-        rows_per_group: int = 65536,
-        **manifest: Any,
-    ) -> None:
-        """Writes a data set; taggings go with the ratings whose users and items they number."""
-        with write_dataset(folder, "ratings", **manifest) as writer:
-            append_ratings(writer, self, taggings, rows_per_group)
-
-    @cached_property
-    def matrix(self) -> sp.csr_matrix:
-        """Users × items; a pair rated twice keeps its last value."""
-        table = self.last_values().table
-        cells = table["value"].to_numpy(), (table["user"].to_numpy(), table["item"].to_numpy())
-        return sp.csr_matrix(cells, shape=(len(self.user_names), len(self.item_names)))
-
-    def last_values(self) -> "Ratings":
-        """The ratings in their order, without those that a later row of the same user and item replaces."""
-        key = self.table["user"].to_numpy().astype(np.int64) * len(self.item_names) + self.table["item"].to_numpy()
-        _, last = np.unique(key[::-1], return_index=True)
-        return self if last.size == key.size else self.take(np.sort(key.size - 1 - last))
-
-    def take(self, rows: np.ndarray) -> "Ratings":
-        """Some of the ratings, with all names."""
-        return Ratings(self.table.take(rows), self.user_names, self.item_names)
-
-    def __len__(self) -> int:
-        return self.table.num_rows
-
-
-@dataclass(frozen=True, eq=False)
-class UserTaggings:
-    """Who gave which tag to what. Users and items are numbered as in the ratings beside it, tags by their names."""
-
-    table: pa.Table  # schema USER_TAGGINGS
-    tag_names: list[str]
-
-    def __post_init__(self) -> None:
-        _check_ids(self.table, "tagging", tag=len(self.tag_names))
-
-    @classmethod
-    def from_values(
-        cls, ratings: Ratings, users: Sequence[str], items: Sequence[str], tags: Sequence[str]
-    ) -> "UserTaggings":
-        """Numbers tags in the order they are first met; ValueError for a user or item that the ratings do not name."""
-        known, tag_ids = {"user": Names(ratings.user_names), "item": Names(ratings.item_names)}, Names()
-        columns = {}
-        for (what, names), given in zip(known.items(), (users, items), strict=True):
-            columns[what] = [names.find(name) for name in given]
-            if None in columns[what]:
-                at = columns[what].index(None)
-                raise ValueError(f"tagging {at} names {what} {given[at]!r}, which the ratings do not name")
-        columns["tag"] = [tag_ids.id(tag) for tag in tags]
-        return cls(pa.table(columns, schema=USER_TAGGINGS), list(tag_ids))
-
-    @classmethod
-    def load(cls, folder: Path | str, kind: str = "ratings") -> "UserTaggings | None":
-        """The taggings of a data set of ratings; None where it has none."""
-        data = Dataset.open(folder, kind)
-        return cls(data.read("taggings"), data.names("tags")) if data.has("taggings") else None
-
-    def require_users_and_items(self, ratings: Ratings) -> None:
-        """Raises ValueError for a user or item that the ratings beside it do not name."""
-        _check_ids(self.table, "tagging", user=len(ratings.user_names), item=len(ratings.item_names))
-
-    def __len__(self) -> int:
-        return self.table.num_rows
-
-
-def append_ratings(
-    writer: Writer, ratings: Ratings, taggings: UserTaggings | None, rows_per_group: int = 65536
-) -> None:
-    """Writes ratings in row groups, and all that goes with them."""
-    for start in range(0, len(ratings), rows_per_group):
-        writer.append("ratings", ratings.table.slice(start, rows_per_group))
-    append_rating_names(writer, ratings, taggings)
-
-
-def append_rating_names(writer: Writer, ratings: Ratings, taggings: UserTaggings | None) -> None:
-    """Writes the names of users and items, and the taggings where there are some, with the names of their tags."""
-    writer.append("users", names_table(ratings.user_names))
-    writer.append("items", names_table(ratings.item_names))
-    if taggings is not None:
-        taggings.require_users_and_items(ratings)
-        writer.append("taggings", taggings.table)
-        writer.append("tags", names_table(taggings.tag_names))
-
-
 def append_block(writer: Writer, block: Block) -> None:
     """One row group of every table, so that shard i of one file speaks of the documents in shard i of the others."""
     first = writer.counts.get("documents", 0)
@@ -346,10 +214,3 @@ def _check_taggings(taggings: pa.Table, n: int, first: int) -> None:
     if where.size and (where.min() < 0 or where.max() >= n):
         worst = where.min() if where.min() < 0 else where.max()
         raise ValueError(f"a tagging names document {worst} of a block of {n}, expected 0..{n - 1}")
-
-
-def _check_ids(table: pa.Table, what: str, **sizes: int) -> None:
-    for column, size in sizes.items():
-        ids = table[column].to_numpy()
-        if (bad := np.flatnonzero((ids < 0) | (ids >= size))).size:
-            raise ValueError(f"{what} {bad[0]} names {column} {ids[bad[0]]}, expected 0..{size - 1}")

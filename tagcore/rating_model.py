@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tagcore.base import Estimator, best_k, block_rows, require_csr, restore_on_failure
-from tagcore.corpus import Ratings, UserTaggings
 from tagcore.progress import Progress, no_progress
+from tagcore.ratings import Ratings, UserTaggings
 from tagcore.shards import Executor, InProcess
 from tagcore.training import Checkpoints, FitContext
 

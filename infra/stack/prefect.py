@@ -70,9 +70,15 @@ class Server:
 
 
 def ensure_server(
-    home: Path, *, say: Callable[[str], None], timeout: float = 120, services: Services = "minimal"
+    home: Path,
+    *,
+    say: Callable[[str], None],
+    timeout: float = 120,
+    services: Services = "minimal",
+    while_starting: Callable[[Server], None] = lambda server: None,
 ) -> Server:
-    """The healthy server of this state folder, started if there is none; `say` gets what takes time.
+    """The healthy server of this state folder, started if there is none; `say` gets what takes time, and
+    `while_starting` is called once with a server that was started and is not ready yet.
 
     "minimal" records flow runs, task runs, artifacts and logs; "full" also runs schedules, late-run marks,
     automations and events. A server of another version, or of fewer services, is replaced.
@@ -96,6 +102,7 @@ def ensure_server(
             say(f"replacing the Prefect server: process {server.pid} {why}")
             end(server.process)
         server = _start(home, services, idle_seconds, say)
+        while_starting(server)
         if not _comes_up(server, timeout, say):
             _give_up(home, server, timeout)
         seconds = time.monotonic() - begun

@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tagcore.corpus import Ratings, UserTaggings, append_rating_names
 from tagcore.features.split import uniform_hashes
 from tagcore.kernels.random.splitmix import GOLDEN, mix
+from tagcore.ratings import Ratings, UserTaggings, append_rating_names
 from tagcore.store.datasets import Dataset, write_dataset
 
 KIND = "rating-split"

@@ -3,11 +3,11 @@
 import numpy as np
 import pyarrow as pa
 
-from tagcore.corpus import Ratings
 from tagcore.metrics.catalogue import champion_measure, compute
 from tagcore.metrics.evaluation import RatingCounts, RatingEvaluation
 from tagcore.metrics.intervals import bootstrap_intervals
 from tagcore.metrics.ratings import RatingErrors, rating_errors
+from tagcore.ratings import Ratings
 from tagcore.recommender import Recommender
 
 _PAIRS = 1_000_000  # predicted together

@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from tagcore.corpus import Block, Ratings
+from tagcore.corpus import Block
 from tagcore.kernels.parsing.leading_number import number_then_ids, number_then_pairs
 from tagcore.kernels.parsing.rules import NUMBER, PAIR, TAG, TWICE, WIDTH, WORD
+from tagcore.ratings import Ratings
 from tagcore.readers.bad_rows import BadRow, ReadError, RejectedRows
 from tagcore.readers.companions import companion_file, read_names
 from tagcore.readers.input_files import InputFile, ReadLimits, line_chunks, too_long

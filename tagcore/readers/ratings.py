@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tagcore.corpus import Names, Ratings, UserTaggings
+from tagcore.corpus import Names
+from tagcore.ratings import Ratings, UserTaggings
 from tagcore.readers.bad_rows import BadValue, ReadError, RejectedRows
 from tagcore.readers.csv_table import CsvLimits, CsvTable
 from tagcore.readers.input_files import InputFile

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from tagcore.corpus import Ratings, UserTaggings
 from tagcore.kernels.random.streams import build_alias
+from tagcore.ratings import Ratings, UserTaggings
 from tagcore.store.schemas import RATINGS, USER_TAGGINGS
 from tagcore.synthetic.checks import check
 from tagcore.synthetic.columns import numbered_names

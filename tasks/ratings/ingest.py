@@ -5,7 +5,7 @@ from pathlib import Path
 from prefect import task
 from prefect.states import State
 
-from tagcore.corpus import append_ratings
+from tagcore.ratings import append_ratings
 from tagcore.readers.ratings import RatingsSource
 from tagcore.store.datasets import write_dataset
 from tagcore.synthetic.ratings import PlantedRatings

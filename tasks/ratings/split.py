@@ -5,8 +5,8 @@ from pathlib import Path
 from prefect import task
 from prefect.states import State
 
-from tagcore.corpus import Ratings, UserTaggings
 from tagcore.features.rating_split import KIND, RatingSplit, save_split
+from tagcore.ratings import Ratings, UserTaggings
 from tasks.cache import PlannedResult, is_transient, run_cached, stored_key
 from tasks.progress import ProgressReporter
 from tasks.recipe import SplitSettings

@@ -5,10 +5,10 @@ from pathlib import Path
 from prefect import task
 from prefect.states import State
 
-from tagcore.corpus import UserTaggings
 from tagcore.features.rating_split import KIND, load_side
 from tagcore.fitting import make_model
 from tagcore.rating_model import RatingModel
+from tagcore.ratings import UserTaggings
 from tagcore.recommender import Recommender
 from tagcore.training import Checkpoints
 from tasks.cache import PlannedResult, is_transient, run_cached, stored_key

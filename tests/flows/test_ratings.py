@@ -62,7 +62,9 @@ def test_the_registered_model_answers_with_items_and_scores(tagflow, first, monk
     from tasks.settings import Settings
 
     monkeypatch.setenv("MLFLOW_ALLOW_PICKLE_DESERIALIZATION", "false")
-    mlflow.set_tracking_uri(Settings(home=tagflow.home).tracking_uri.get_secret_value())
+    address = Settings(home=tagflow.home).tracking_uri.get_secret_value()
+    mlflow.set_tracking_uri(address)
+    mlflow.set_registry_uri(address)  # a test before this one may have set another
     served = mlflow.pyfunc.load_model(first["model"])
     example = first["examples"][0]
     answer = served.predict(pd.DataFrame({"user": [example["user"], "nobody"]}), params={"k": 3})

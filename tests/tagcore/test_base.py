@@ -1,4 +1,4 @@
-"""The estimator base: labels as matrices, the best few of many scores, models that come back from disk."""
+"""The estimator base: the best few of many scores, one hook for fitting, models that come back from disk."""
 
 import json
 
@@ -13,7 +13,6 @@ from sklearn.exceptions import NotFittedError
 
 from tagcore.base import MODELS, best_k, load_estimator
 from tagcore.features.rows import InMemory, load_all
-from tagcore.label_matrix import label_matrix, observed_cells
 from tagcore.shards import InProcess
 from tagcore.tag_model import TagModel
 from tagcore.training import Checkpoints, FitContext
@@ -239,85 +238,6 @@ def test_observed_is_refused_by_a_model_that_cannot_use_it(problem):
     with pytest.raises(ValueError, match="_Votes learns from all cells of y"):
         model.fit_rows(InMemory(X, y), observed=np.ones(y.shape))
     assert not hasattr(model, "n_labels_")
-
-
-@pytest.mark.parametrize("form", [sp.csr_matrix, sp.coo_matrix, np.asarray])
-def test_observed_cells_are_ones(form):
-    given = np.array([[0.0, 2.0], [0.5, 0.0]])
-    cells = observed_cells(form(given), (2, 2))
-    np.testing.assert_array_equal(cells.toarray(), [[0, 1], [1, 0]])
-    assert cells.nnz == 2
-    assert given.max() == 2.0
-
-
-def test_negative_observed_cells_are_named():
-    with pytest.raises(ValueError, match=r"observed holds -1\.0, expected 0 or"):
-        observed_cells([[1.0, -1.0]], (1, 2))
-
-
-@pytest.mark.parametrize("form", [sp.csr_matrix, sp.csc_matrix, sp.coo_matrix, sp.csr_array, np.asarray])
-def test_label_matrix_takes_every_form(form):
-    counts = np.array([[0, 2, 0], [1, 0, 0], [0, 0, 0]])
-    found = label_matrix(form(counts), 3)
-    assert isinstance(found, sp.csr_matrix)
-    assert found.dtype == np.float64
-    assert found.nnz == 2
-    np.testing.assert_array_equal(found.toarray(), counts)
-
-
-def test_label_matrix_leaves_y_alone():
-    y = sp.csr_matrix((np.array([1.0, 2.0, 0.0, 3.0]), np.array([2, 2, 1, 0]), np.array([0, 3, 4])), shape=(2, 3))
-    before = [part.copy() for part in (y.data, y.indices, y.indptr)]
-    found = label_matrix(y, 2)
-    for part, old in zip((y.data, y.indices, y.indptr), before, strict=True):
-        np.testing.assert_array_equal(part, old, strict=True)
-    np.testing.assert_array_equal(found.toarray(), [[0, 0, 3], [3, 0, 0]])
-    assert found.nnz == 2
-    assert found.has_canonical_format
-    found.data[:] = 9
-    np.testing.assert_array_equal(y.data, before[0])
-
-
-def test_label_matrix_takes_read_only_arrays():
-    y = sp.csr_matrix(np.eye(3))
-    for part in (y.data, y.indices, y.indptr):
-        part.setflags(write=False)
-    np.testing.assert_array_equal(label_matrix(y, 3).toarray(), np.eye(3))
-
-
-@pytest.mark.parametrize(
-    ("y", "message"),
-    [
-        (None, "requires y to be passed"),
-        ([[1, 0]], "X has 2 rows, y has 1"),
-        ([[1, 0], [0, -2]], r"negative count -2\.0 in row 1, tag 1"),
-        (sp.csr_matrix([[0, 0], [0, -2]]), r"negative count -2\.0 in row 1, tag 1"),
-        ([[1, np.nan], [0, 1]], "NaN"),
-        ([["a", "b"], ["c", "d"]], "could not convert|dtype='numeric'"),
-        (np.zeros((2, 2, 2)), "dim 3"),
-    ],
-)
-def test_odd_labels_are_named(y, message):
-    with pytest.raises(ValueError, match=message):
-        label_matrix(y, 2)
-
-
-@given(
-    hnp.arrays(
-        np.float64,
-        st.tuples(st.integers(1, 6), st.integers(1, 5)),
-        elements=st.sampled_from([0.0, 1.0, 2.0, -1.0, -3.0]),
-    )
-)
-def test_the_named_negative_count_is_there(y):
-    if y.min() >= 0:
-        np.testing.assert_array_equal(label_matrix(y, len(y)).toarray(), y)
-        return
-    with pytest.raises(ValueError, match="negative count") as caught:
-        label_matrix(sp.csr_matrix(y), len(y))
-    words = str(caught.value).replace(",", "").split()
-    row, tag = int(words[words.index("row") + 1]), int(words[words.index("tag") + 1])
-    assert y[row, tag] == y.min()
 
 
 def test_a_stored_model_comes_back(stored, problem):

@@ -11,8 +11,8 @@ from sklearn.exceptions import NotFittedError
 import tagcore.baselines
 import tagcore.models  # noqa: F401  both register their classes
 from tagcore.base import MODELS, load_estimator
-from tagcore.corpus import Ratings, UserTaggings
 from tagcore.rating_model import UNKNOWN, RatingModel
+from tagcore.ratings import Ratings, UserTaggings
 from tagcore.shards import InProcess
 from tagcore.synthetic.ratings import PlantedRatings
 from tagcore.tag_model import TagModel

@@ -6,7 +6,7 @@ import pytest
 
 from tagcore import load_model
 from tagcore.baselines import DampedBiases, ItemMean, Popular
-from tagcore.corpus import Ratings
+from tagcore.ratings import Ratings
 from tagcore.recommender import Recommendation, Recommender
 from tagcore.store.datasets import StoreError
 from tagcore.tagger import Tagger

@@ -4,8 +4,8 @@ import numpy as np
 
 from tagcore.base import require_vector
 from tagcore.baselines.ratings.means import require_number
-from tagcore.corpus import Ratings, UserTaggings
 from tagcore.rating_model import UNKNOWN, RatingModel
+from tagcore.ratings import Ratings, UserTaggings
 from tagcore.training import FitContext
 
 

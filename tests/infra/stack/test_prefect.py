@@ -71,7 +71,11 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Ser
     home = tmp_path_factory.mktemp("served")
     said: list[str] = []
     try:
-        yield home, ensure_server(home, say=said.append), said
+
+        def meanwhile(server: Server) -> None:
+            said.append(f"{server.url} answers yet: {server.answers(0.05)}")
+
+        yield home, ensure_server(home, say=said.append, while_starting=meanwhile), said
     finally:
         stop_server(home)
 
@@ -129,6 +133,12 @@ def test_the_first_call_starts_it_and_says_so(served: tuple[Path, Server, list[s
     assert "database" in said[0]
     assert server.url in said[-1]
     assert json.loads(state_of(home).read_text())["pid"] == server.pid
+
+
+def test_the_caller_may_use_the_time_that_a_start_takes(served: tuple[Path, Server, list[str]]) -> None:
+    home, server, said = served
+    assert said.count(f"{server.url} answers yet: False") == 1
+    ensure_server(home, say=print, while_starting=lambda server: pytest.fail("it stands already"))
 
 
 def test_the_second_call_finds_it(served: tuple[Path, Server, list[str]]) -> None:

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from tagcore.corpus import Ratings, UserTaggings
 from tagcore.features.rating_split import KIND, RatingSplit, load_side, save_split
+from tagcore.ratings import Ratings, UserTaggings
 from tagcore.synthetic.ratings import PlantedRatings
 
 RATINGS = PlantedRatings(400, 80, ratings_per_user=12, seed=1).ratings()

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from tagcore.baselines import DampedBiases, ItemMean, UserMean
-from tagcore.corpus import Ratings
 from tagcore.features.rating_split import RatingSplit
 from tagcore.metrics import evaluate_ratings as module
 from tagcore.metrics.evaluate_ratings import evaluate_ratings, held_out_values
 from tagcore.metrics.evaluation import Evaluation, RatingEvaluation
 from tagcore.metrics.intervals import paired_difference
+from tagcore.ratings import Ratings
 from tagcore.recommender import Recommender
 from tagcore.synthetic.ratings import PlantedRatings
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 from sklearn.metrics.pairwise import cosine_similarity
 
-from tagcore.corpus import Ratings
+from tagcore.ratings import Ratings
 from tagcore.store.schemas import RATINGS, USER_TAGGINGS
 from tagcore.synthetic.ratings import GENERATOR, PlantedRatings
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagcore.baselines import DampedBiases, ItemMean, UserMean
-from tagcore.corpus import Ratings
+from tagcore.ratings import Ratings
 
 TRIPLES = st.lists(
     st.tuples(st.integers(0, 4), st.integers(0, 3), st.integers(1, 10)),

@@ -7,7 +7,7 @@ from pathlib import Path
 import tagcore
 from tests.command import Tagflow
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def test_the_command_says_what_pyproject_says(tmp_path: Path) -> None:

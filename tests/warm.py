@@ -1,0 +1,46 @@
+"""A process that has imported what the command imports, and forks for every command: `python -m tests.warm`.
+
+Importing Prefect, MLflow and numba takes a command nine seconds of CPU, and the tests run some sixty. A fork has the
+environment, the streams, the exit code and the end of a process of its own; only its imports are done already.
+"""
+
+import importlib
+import json
+import os
+import sys
+from typing import Any
+
+
+def serve() -> None:
+    """Answers each line of standard input, a request, with the exit code of its command; returns in the forks alone."""
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            become(json.loads(line))
+            return
+        _, status = os.waitpid(child, 0)
+        print(os.waitstatus_to_exitcode(status), flush=True)
+    os._exit(0)
+
+
+def become(request: dict[str, Any]) -> None:
+    """Takes on the arguments, environment and streams of a command."""
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    for number, (path, flags) in enumerate(
+        ((request["stdin"], os.O_RDONLY), (request["stdout"], os.O_WRONLY), (request["stderr"], os.O_WRONLY))
+    ):
+        opened = os.open(path, flags)
+        os.dup2(opened, number)
+        os.close(opened)
+    sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115
+    sys.argv = ["tagflow", *request["args"]]
+
+
+if __name__ == "__main__":
+    for name in ("flows.experiment", "flows.nightly", "matplotlib.pyplot", "mlflow.pyfunc", "sklearn.svm"):
+        importlib.import_module(name)
+    from infra.cli.main import main
+
+    serve()
+    main()

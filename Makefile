@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: setup run test test-units test-flows test-all lint bench clean
+.PHONY: setup run test test-units test-flows test-all mutants lint bench clean
 
 setup: $(VENV)/.ready
 
@@ -24,13 +24,16 @@ test: lint
 
 # each half also runs the examples in the docstrings of its packages, with kernels that its tests compile anyway
 test-units: setup
-	$(BIN)/python -m pytest -m "not slow" tests/tagcore tagcore
+	$(BIN)/python -m pytest -m "not slow" tests/tagcore tests/mutants tagcore
 
 test-flows: setup
 	NUMBA_CACHE_DIR=$(CURDIR)/.numba-flows $(BIN)/python -m pytest -m "not slow" tests/tasks tests/flows tests/infra tests/docs tasks flows infra
 
 test-all: lint
 	TAGFLOW_HYPOTHESIS=free $(BIN)/python -m pytest
+
+mutants: setup
+	$(BIN)/python -m tests.mutants
 
 lint: setup
 	$(BIN)/ruff check .

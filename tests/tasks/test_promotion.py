@@ -1,13 +1,18 @@
 """How the challenger is chosen, held to a stricter level for it, and compared."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
+from pydantic import SecretStr
 
 from tasks import promotion
 from tasks.evaluate import EvaluatedModel
-from tasks.promotion import Candidate, choose_challenger, corrected_level, decide
+from tasks.promotion import Candidate, choose_challenger, corrected_level, decide, promote
+from tasks.recipe import PromotionSettings
+from tasks.registry.client import CHALLENGER, CHAMPION, MODEL_KEY, Registry, version_by_alias
 
 
 def candidate(value):
@@ -73,3 +78,53 @@ def test_where_less_is_better_a_smaller_value_is_promoted():
     assert better.reason.endswith("on 400 users")
     assert not by_mae(theirs, ours).promoted
     assert not by_mae(ours, theirs, margin=0.06).promoted
+
+
+@pytest.fixture(scope="module")
+def registry(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("registry")
+    return Registry(SecretStr(f"sqlite:///{folder / 'mlflow.db'}"), folder / "artifacts")
+
+
+@pytest.fixture
+def contest(registry, tmp_path, monkeypatch):
+    """Promotes version 2, which has these values on the held-out documents, against version 1; gives the decision and
+    the versions that are champion and challenger after it."""
+    name = tmp_path.name
+
+    def run(ours, theirs, models=("a", "b")):
+        with registry.open() as client:
+            client.create_registered_model(name)
+            for model in models:
+                client.create_model_version(name, str(tmp_path), tags={MODEL_KEY: model})
+            client.set_registered_model_alias(name, CHAMPION, "1")
+        evaluation = SimpleNamespace(per_unit=pd.DataFrame({"P@1": ours}))
+        monkeypatch.setattr(promotion, "signed_value", lambda *_: 0.5)
+        monkeypatch.setattr(promotion, "Evaluation", SimpleNamespace(load=lambda folder: evaluation))
+        monkeypatch.setattr(promotion, "kind_of", lambda kind: SimpleNamespace(held_out_values=lambda *_: theirs))
+        monkeypatch.setattr(Registry, "fetch", lambda self, uri: tmp_path)
+        challenger = Candidate(EvaluatedModel("KNN", tmp_path, tmp_path, tmp_path), "2")
+        made = promote.fn(name, [challenger], tmp_path, "P@1", PromotionSettings(), registry)
+        with registry.open() as client:
+            aliases = [version_by_alias(client, name, alias).version for alias in (CHAMPION, CHALLENGER)]
+            tags = client.get_model_version(name, "2").tags
+        assert tags["promotion.promoted"] == str(made.promoted)
+        return made, *aliases
+
+    return run
+
+
+def test_a_better_challenger_is_put_into_service(contest):
+    decision, champion, challenger = contest(np.ones(50), np.zeros(50))
+    assert (decision.promoted, champion, challenger) == (True, 2, 2)
+
+
+def test_a_refused_challenger_is_not_put_into_service(contest):
+    decision, champion, challenger = contest(np.zeros(50), np.ones(50))
+    assert (decision.promoted, champion, challenger) == (False, 1, 2)
+    assert decision.difference == -1
+
+
+def test_the_same_model_does_not_challenge_itself(contest):
+    decision, champion, _ = contest(np.ones(50), np.zeros(50), models=("a", "a"))
+    assert (decision.reason, champion) == ("it is the same model", 1)

@@ -1,0 +1,65 @@
+"""Faults in flows: stages, tuning, grids and comparisons."""
+
+from tests.mutants.fault import Fault
+
+_STAGES = "flows/stages.py"
+_TUNING = "flows/tuning.py"
+
+FLOWS = (
+    Fault(
+        "every seed has the split of the first",
+        _STAGES,
+        'update={"seed": recipe.split.seed + seed}',
+        "update={}",
+        "tests/flows/test_stages.py",
+    ),
+    Fault(
+        "models with features of their own share those of the first",
+        _STAGES,
+        'key = repr({name: value for name, value in preparation.items() if name != "title"})',
+        'key = "one for all"',
+        "tests/flows/test_stages.py",
+    ),
+    Fault(
+        "all models label by the thresholds of the first",
+        _STAGES,
+        '{"thresholds": limits[_threshold_key(job)]}',
+        '{"thresholds": next(iter(limits.values()))}',
+        "tests/flows/test_stages.py",
+    ),
+    Fault(
+        "tuning takes the worst point",
+        _TUNING,
+        "        max(model.expand(), key",
+        "        min(model.expand(), key",
+        "tests/flows/test_tuning.py",
+    ),
+    Fault(
+        "tuning looks at the test",
+        _TUNING,
+        '            "split": recipe.split.model_copy(update={"validation": recipe.tuning.validation}),\n',
+        "",
+        "tests/flows/test_tuning.py",
+    ),
+    Fault(
+        "models of other documents stand in one table",
+        "flows/comparisons.py",
+        "comparisons.setdefault((source, documents), Comparison(source, documents))",
+        'comparisons.setdefault((source, ""), Comparison(source, documents))',
+        "tests/flows/test_comparisons.py",
+    ),
+    Fault(
+        "curves of a tuned recipe are drawn against its grid",
+        "flows/grid.py",
+        "    if recipe.tuning is None:\n        grids",
+        "    if True:\n        grids",
+        "tests/flows",
+    ),
+    Fault(
+        "a data card beats what a user set",
+        "flows/recipes.py",
+        '        chosen += list(value) if setting == "features" else [setting.removeprefix("features.")]\n',
+        "",
+        "tests/tasks/test_recipe.py tests/flows/test_stages.py",
+    ),
+)

@@ -1,0 +1,73 @@
+"""Faults in the command and the stack around it."""
+
+from tests.mutants.fault import Fault
+
+_PROCESS = "infra/stack/process.py"
+_IDLE = "infra/stack/idle.py"
+_PARTS = "tests/infra/stack/test_parts.py"
+
+INFRA = (
+    Fault(
+        "another process of the same id is taken for the server",
+        _PROCESS,
+        "abs(process.create_time() - self.created) < CLOCK_SLACK",
+        "True",
+        _PARTS,
+    ),
+    Fault(
+        "descendants outlive the server",
+        _PROCESS,
+        "        tree += root.children(recursive=True)\n",
+        "        pass\n",
+        _PARTS,
+    ),
+    Fault(
+        "a lock that holds nobody off",
+        _PROCESS,
+        "fcntl.LOCK_EX | fcntl.LOCK_NB",
+        "fcntl.LOCK_SH | fcntl.LOCK_NB",
+        _PARTS,
+    ),
+    Fault(
+        "an open web socket is no use",
+        _IDLE,
+        "return 0.0 if self.open else time.monotonic() - self.last",
+        "return time.monotonic() - self.last",
+        _PARTS,
+    ),
+    Fault(
+        "a server that was replaced goes on",
+        _IDLE,
+        "server.should_exit = unused or not names_this_process(state)",
+        "server.should_exit = unused",
+        _PARTS,
+    ),
+    Fault(
+        "a log that grows without end",
+        _IDLE,
+        "    log.write_bytes(newer)\n",
+        "",
+        _PARTS,
+    ),
+    Fault(
+        "web pages may call the local server",
+        "infra/stack/prefect_settings.py",
+        '        "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": url,  # the default lets any web page call a local server\n',
+        "",
+        "tests/infra/stack",
+    ),
+    Fault(
+        "the user's own Prefect settings reach the server",
+        "infra/stack/prefect_settings.py",
+        'if not k.startswith("PREFECT_")}',
+        "}",
+        _PARTS,
+    ),
+    Fault(
+        "a disk error is a traceback",
+        "infra/cli/main.py",
+        "    except (ValueError, OSError, FloatingPointError, PrefectServerError) as error:\n",
+        "    except (FloatingPointError, PrefectServerError) as error:\n",
+        "tests/infra/cli/test_cli.py -k mistake",
+    ),
+)

@@ -1,0 +1,140 @@
+"""Faults in the published models and the baselines."""
+
+from tests.mutants.fault import Fault
+
+_BOMC = "tests/tagcore/models/bomc"
+_BMLPL = "tests/tagcore/models/bmlpl"
+_BASELINES = "tests/tagcore/baselines"
+_KERNEL = "tagcore/models/bomc/kernel.py"
+
+MODELS = (
+    Fault(
+        "skew margins from all rows instead of those that could have the tag",
+        _KERNEL,
+        "            exposures[tree[0][group] : tree[0][group + 1]] += 1\n",
+        "            exposures[:] += 1\n",
+        _BOMC,
+    ),
+    Fault(
+        "multi-class update without its variance",
+        _KERNEL,
+        "(T / P - m[k]) / v[k], (1.0 - 1.0 / (P * v[k])) / v[k]",
+        "(T / P - m[k]) / v[k], 0.0",
+        _BOMC,
+    ),
+    Fault(
+        "a weight's mean moves against its message",
+        _KERNEL,
+        "            mu[c] += x * old * g[c]\n",
+        "            mu[c] -= x * old * g[c]\n",
+        f"{_BOMC}/test_kernel.py",
+    ),
+    Fault(
+        "a weight's variance shrinks by x instead of its square",
+        _KERNEL,
+        "old * (one - square * old * h[c])",
+        "old * (one - x * old * h[c])",
+        f"{_BOMC}/test_kernel.py",
+    ),
+    Fault(
+        "the cavity of a class keeps its own message",
+        _KERNEL,
+        """    for c in range(m.size):
+        vb = 1.0 / (P - pi[c])
+        mb = (T - tau[c]) * vb
+        vd = v[c] + vb
+        sd = math.sqrt(vd)
+        den""",
+        """    for c in range(m.size):
+        vb = 1.0 / P
+        mb = (T - tau[c]) * vb
+        vd = v[c] + vb
+        sd = math.sqrt(vd)
+        den""",
+        f"{_BOMC}/test_kernel.py",
+    ),
+    Fault(
+        "independent biases move the wrong way",
+        _KERNEL,
+        "        bias_mean[c] -= bias_variance[c] * g[c]\n",
+        "        bias_mean[c] += bias_variance[c] * g[c]\n",
+        f"{_BOMC}/test_kernel.py",
+    ),
+    Fault(
+        "standard scores without the noise",
+        _KERNEL,
+        "math.sqrt(bias_variance[c] + v[c] + noise)",
+        "math.sqrt(bias_variance[c] + v[c])",
+        _BOMC,
+    ),
+    Fault(
+        "drift beyond the prior variance",
+        _KERNEL,
+        "            row[c] = min(cap, row[c] + grown)\n",
+        "            row[c] = row[c] + grown\n",
+        _BOMC,
+    ),
+    Fault(
+        "shards count the hub's prior once each",
+        "tagcore/models/bomc/shards.py",
+        "    return 1.0 / after[1] - 1.0 / before[1], after[0] / after[1] - before[0] / before[1]\n",
+        "    return 1.0 / after[1], after[0] / after[1]\n",
+        f"{_BOMC}/test_shards.py",
+    ),
+    Fault(
+        "tau without the posterior variance of the weights",
+        "tagcore/models/bmlpl/hyper.py",
+        "(W.astype(np.float64) ** 2 + 1.0 / (curvature + tau[:, None]))",
+        "(W.astype(np.float64) ** 2)",
+        _BMLPL,
+    ),
+    Fault(
+        "online EM without N / |B|",
+        "tagcore/models/bmlpl/online.py",
+        '        share = gamma * self.n_rows / float(sums["rows"])\n',
+        "        share = gamma\n",
+        _BMLPL,
+    ),
+    Fault(
+        "online EM whose averages do not fade",
+        "tagcore/models/bmlpl/online.py",
+        "W.dtype.type(1 - gamma) * arrays[name]",
+        "arrays[name]",
+        _BMLPL,
+    ),
+    Fault(
+        "documents of early stopping are also learnt from",
+        "tagcore/models/bmlpl/learning.py",
+        "rows, mask = rows.select(training), None if mask is None else mask[training]",
+        "rows, mask = rows, mask",
+        _BMLPL,
+    ),
+    Fault(
+        "topics without their Dirichlet prior",
+        "tagcore/models/bmlpl/em.py",
+        "    V = counts + counts.dtype.type(eta)\n",
+        "    V = counts + counts.dtype.type(1e-9)\n",
+        f"{_BMLPL}/test_em.py",
+    ),
+    Fault(
+        "the weights' prior is missing in the M-step",
+        "tagcore/models/bmlpl/em.py",
+        '        residual = sums["gradient"] - precision * W\n',
+        '        residual = sums["gradient"]\n',
+        f"{_BMLPL}/test_em.py",
+    ),
+    Fault(
+        "a Newton step of r without its prior",
+        "tagcore/models/bmlpl/hyper.py",
+        'sums["slope"] - sums["softplus"] + (_R_SHAPE - 1) / r - _R_RATE',
+        'sums["slope"] + (_R_SHAPE - 1) / r - _R_RATE',
+        _BMLPL,
+    ),
+    Fault(
+        "a calibrator fitted on rows that its model learnt from",
+        "tagcore/fitting.py",
+        "            rows.select(np.flatnonzero(~held_out)),\n",
+        "            rows,\n",
+        "tests/tagcore/test_fitting.py",
+    ),
+)

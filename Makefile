@@ -30,7 +30,7 @@ test-flows: setup
 	NUMBA_CACHE_DIR=$(CURDIR)/.numba-flows $(BIN)/python -m pytest -m "not slow" tests/tasks tests/flows tests/infra tests/docs tasks flows infra
 
 test-all: lint
-	TAGFLOW_HYPOTHESIS=free $(BIN)/python -m pytest
+	TAGFLOW_EXAMPLES=10 $(BIN)/python -m pytest
 
 mutants: setup
 	$(BIN)/python -m tests.mutants

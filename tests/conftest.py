@@ -5,15 +5,23 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import is_hypothesis_test, settings
 
 from tests.command import Tagflow
 
-# no deadline: a first call compiles. `make test` says the same on every machine; `make test-all` draws freely, and
-# what it finds becomes an explicit @example
-settings.register_profile("fixed", deadline=None, derandomize=True)
-settings.register_profile("free", deadline=None, max_examples=1000)
-settings.load_profile(os.environ.get("TAGFLOW_HYPOTHESIS", "fixed"))
+# no deadline: a first call compiles. `make test` says the same on every machine; TAGFLOW_EXAMPLES=10 (`make test-all`)
+# draws freely, ten times what every test asks for, and what it finds becomes an explicit @example
+TIMES = int(os.environ.get("TAGFLOW_EXAMPLES", "0"))
+settings.register_profile("tagflow", deadline=None, derandomize=not TIMES)
+settings.load_profile("tagflow")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Multiplies the examples of property tests, also of those that set their number themselves."""
+    tests = {item.function for item in items if isinstance(item, pytest.Function)}
+    for test in filter(is_hypothesis_test, tests) if TIMES else ():
+        own = test._hypothesis_internal_use_settings  # type: ignore[attr-defined]  # no public name reads or sets it
+        test._hypothesis_internal_use_settings = settings(own, max_examples=TIMES * own.max_examples)  # type: ignore[attr-defined]
 
 
 @pytest.fixture(scope="session")

@@ -35,6 +35,11 @@ def check_parameters(model: "BOMC", tags: int) -> None:
         raise ValueError(f'parallel must be None or "classes", got {model.parallel!r}')
     if model.parallel and (model.variant != "coupled" or model.parents is not None):
         raise ValueError("parallel is for the coupled variant without a hierarchy")
+    if model.parallel and model.bias_drift:  # added once at a merge, the hub still moves too much within a block
+        raise ValueError(
+            f"bias_drift={model.bias_drift!r} moves the hub with every document, but parallel={model.parallel!r} "
+            "brings it together only after many: drop one of the two"
+        )
     for name in ("n_shards", "merge_every"):
         if getattr(model, name) is not None and getattr(model, name) < 1:
             raise ValueError(f"{name} must be at least 1, got {getattr(model, name)!r}")
@@ -55,6 +60,8 @@ def check_state(model: "BOMC") -> None:
     check_parameters(model, model.n_labels_)
     for name in ("bias_mean_", "bias_variance_"):
         require_vector(getattr(model, name), model._n_biases(model.n_labels_), name)
+    if not (model.bias_variance_ > 0).all():
+        raise ValueError("bias_variance_ must be positive")
     for name in ("positives_", "exposures_"):
         _require_counts(getattr(model, name), model.n_labels_, model.n_seen_, name)
     _require_counts(model.last_seen_, model.n_features_in_ if model.drift else 0, model.n_seen_, "last_seen_")

@@ -14,9 +14,11 @@ from tagcore.labelling.expected_f import ExpectedF, expected_f
 from tagcore.labelling.labels import top_k_labels
 from tagcore.labelling.posterior import Posterior
 from tagcore.models.bomc.checks import check_parameters, check_state
+from tagcore.models.bomc.drift import bias_variance_now, variance_now
 from tagcore.models.bomc.hierarchy import Siblings
 from tagcore.models.bomc.kernel import standard_scores
 from tagcore.models.bomc.learning import learn
+from tagcore.models.bomc.warn import warn_of_flips, warn_of_rows_learnt_before
 from tagcore.numeric.normalise import normalise_rows
 from tagcore.scoring.blocks import ScorePart, unknown_truth
 from tagcore.scoring.explanation import Explanation
@@ -51,10 +53,10 @@ class BOMC(TagModel):
     skew : where the wider margin ln(e + 1/r) of rare tags has its ratio r of positives to negatives from: "counted"
         (all documents of the call first), "running" (those seen so far), a list of ratios, or None for no such margin.
     flip : the probability that a label was recorded wrongly; a pair gives it for absent and for present tags. A model
-        that allows for flips is moved less by a single wrong label, but may also take a rare tag for a mistake: choose
-        it on validation documents, and start with absent tags only, such as [0.001, 0].
+        that allows for flips is moved less by a single wrong label. On present tags it takes most occurrences of rare
+        tags for mistakes, and warns: choose it on validation documents, for absent tags only, such as [0.001, 0].
     drift, bias_drift : variance that a weight regains for every document since its word was last seen, and a bias for
-        every document, so that old knowledge fades; 0 never forgets.
+        every document, so that old knowledge fades, in prediction too; 0 never forgets.
     parents : a hierarchy: for each tag the number of its parent, -1 at the top. A tag is then learnt only from
         documents that have its parent, and its probability is that of the whole path.
     tol, max_sweeps, damping : when expectation propagation has settled, and how it is held back.
@@ -63,7 +65,8 @@ class BOMC(TagModel):
     normalise : bring rows to unit length first.
     shuffle : `fit` learns in an order drawn from random_state, or in the order given.
     dtype : of the weights; "float32" gives the same labels and is faster.
-    warm_start : `fit` goes on from what is known, with new words and tags appended, instead of starting over.
+    warm_start : `fit` goes on from what is known, with new words and tags appended, instead of starting over. It is
+        for new rows only: rows learnt twice count twice. A fit that begins with all the known rows warns.
     parallel : None learns the coupled variant in one stream. "classes" spreads its classes over `n_shards` (None: of 64
         classes or fewer) and brings the hub together after `warm_up` rows and then every `merge_every` (None: 2000,
         later a quarter of the rows so far): the same scores but for a correlation of about 0.999. Independent classes
@@ -157,6 +160,7 @@ class BOMC(TagModel):
             if not hasattr(self, "mean_"):
                 check_parameters(self, Y.shape[1])
                 self._start_from_prior(X.shape[1], Y.shape[1])
+            warn_of_flips(self)
             learn(self, InMemory(X, Y), None)
         return self
 
@@ -199,7 +203,8 @@ class BOMC(TagModel):
         if self.variant != "multi-class":
             return super().predict_proba(X)
         X = self._scaled(self._checked(X))
-        mean, sd = X @ self.mean_, np.sqrt(X.multiply(X) @ self.variance_ + float(self.noise) ** 2)
+        variance = X.multiply(X) @ variance_now(self, slice(None))
+        mean, sd = X @ self.mean_, np.sqrt(variance + float(self.noise) ** 2)
         rng = check_random_state(self.random_state)
         wins = np.zeros(mean.shape)
         for _ in range(_CLASS_DRAWS):
@@ -208,15 +213,15 @@ class BOMC(TagModel):
         return wins / _CLASS_DRAWS
 
     def posterior(self) -> Posterior:
-        """Gives the Gaussians over weights and biases."""
+        """Gives the Gaussians over weights and biases, as the next document would find them."""
         if self.variant == "multi-class":
             raise ValueError("a multi-class model has no bias to label by: its label is the best class")
         siblings = Siblings(self.parents, self.n_labels_)
         return Posterior(
             mean=self.mean_,
-            variance=self.variance_,
+            variance=variance_now(self, slice(None)),
             bias_mean=self.bias_mean_,
-            bias_variance=self.bias_variance_,
+            bias_variance=bias_variance_now(self),
             bias_of=np.arange(self.n_labels_) if self.variant == "independent" else siblings.hub_of,
             parents=None if siblings.flat else siblings.parents,
         )
@@ -245,7 +250,7 @@ class BOMC(TagModel):
         if X.shape[0] != 1 or not 0 <= tag < self.n_labels_:
             raise ValueError(f"expected one row and a tag from 0 to {self.n_labels_ - 1}, got {X.shape[0]} rows, {tag}")
         push = X.data * self.mean_[X.indices, tag]
-        spread = X.data * np.sqrt(self.variance_[X.indices, tag])
+        spread = X.data * np.sqrt(variance_now(self, X.indices)[:, tag])
         bias = 0.0
         if self.variant != "multi-class":
             bias = -float(self.bias_mean_[self.posterior().bias_of[tag]])
@@ -273,6 +278,8 @@ class BOMC(TagModel):
     def _fit(self, rows: Rows, context: FitContext) -> None:
         """Learns with a block of rows, or a worker's share, in memory at a time."""
         self._grow_or_start(rows.n_features, rows.n_labels)
+        warn_of_flips(self)
+        warn_of_rows_learnt_before(self, rows)
         learn(self, rows, self.random_state if self.shuffle else None, context)
 
     def _grow_or_start(self, words: int, tags: int) -> None:
@@ -301,8 +308,12 @@ class BOMC(TagModel):
         bias_of = np.arange(self.n_labels_) if self.variant == "independent" else siblings.hub_of
         z = np.empty((X.shape[0], self.n_labels_))
         noise = float(self.noise) ** 2 if self.noise_in_predict else 0.0
-        posterior = freeze((self.mean_, self.variance_, self.bias_mean_[bias_of], self.bias_variance_[bias_of]))
-        standard_scores(rows.data, rows.indices, rows.indptr, posterior, noise, z)
+        mean, variance, words = self.mean_, self.variance_, rows.indices
+        if self.drift:  # which is added to the words of these rows only
+            present, words = np.unique(words, return_inverse=True)
+            mean, variance, words = mean[present], variance_now(self, present), words.astype(rows.indices.dtype)
+        posterior = freeze((mean, variance, self.bias_mean_[bias_of], bias_variance_now(self)[bias_of]))
+        standard_scores(rows.data, words, rows.indptr, posterior, noise, z)
         return siblings.path_scores(z)
 
     def _scaled(self, X: sp.csr_matrix) -> sp.csr_matrix:

@@ -217,7 +217,8 @@ def count_row(tags, tree, opened, positives, exposures):
     """Who could have been tagged (its parent was) and who was."""
     for group in range(opened.size):
         if opened[group]:
-            exposures[tree[0][group] : tree[0][group + 1]] += 1
+            for tag in range(tree[0][group], tree[0][group + 1]):
+                exposures[tag] += 1
     for tag in tags:
         positives[tag] += 1
 
@@ -290,14 +291,14 @@ def learn_rows(rows, labels, order, tree, plan, rule, margins, table, state, cou
             _signs(own, first, margin, margins, s, eps)
             if variant == 0:
                 P0 = 1.0 / bias_variance[group]
-                P, T, used = couple(factors, P0, bias_mean[group] * P0, -1, rule, table, room, g, h)
+                P, T, used = couple(factors, P0, bias_mean[group] * P0, np.int64(-1), rule, table, room, g, h)
                 bias_mean[group], bias_variance[group] = T / P, 1.0 / P
                 sweeps += used
             elif variant == 1:
                 biases = bias_mean[first:stop], bias_variance[first:stop]
                 stand_alone(factors, biases[0], biases[1], rule[3], table, room, g, h)
             else:  # one class is right: its own value is the hub of all others
-                k = own[0]
+                k = np.int64(own[0])  # `couple` is compiled for one type of numbers
                 s[k], eps[k] = -1.0, margin
                 P, T, used = couple(factors, 1.0 / v[k], m[k] / v[k], k, rule, table, room, g, h)
                 g[k], h[k] = (T / P - m[k]) / v[k], (1.0 - 1.0 / (P * v[k])) / v[k]

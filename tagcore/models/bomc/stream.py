@@ -98,7 +98,7 @@ def learn_stream(
     posterior = tuple(state[k] for k in ("mean", "variance", "bias_mean", "bias_variance", "last_seen"))
     counts = tuple(state[k] for k in ("positives", "exposures", "seen"))
     for first in range(0, order.size, _STEP):
-        part = order[first : first + _STEP]
+        part = freeze(order[first : first + _STEP])  # as shards get it: one compiled kernel for both
         learn_rows(rows, tags, part, freeze(tree), settings.plan, settings.rule, margins, table, posterior, counts)
         if progress:
             progress(first + part.size)

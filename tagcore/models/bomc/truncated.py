@@ -69,7 +69,11 @@ def noisy_moments(mean, sd, cut, flip):
     t1, t2 = (mean - cut) / sd, (-mean - cut) / sd
     if flip == 0.0:
         return gain(t1), shrinkage(t1)
-    odds = math.log(flip) + log_ndtr(t2) - math.log1p(-flip) - log_ndtr(t1)  # that it is the lower tail, as logarithm
+    odds = math.log(flip) - math.log1p(-flip)  # that it is the lower tail, as logarithm
+    if t1 < 0.0 and t2 < 0.0:  # Phi = phi / V, and the difference of two large squares is a product
+        odds += math.log(gain(t1) / gain(t2)) - 2.0 * (mean / sd) * (cut / sd)
+    else:
+        odds += log_ndtr(t2) - log_ndtr(t1)
     below = math.exp(-abs(odds)) / (1.0 + math.exp(-abs(odds)))
     p, q = (below, 1.0 - below) if odds > 0.0 else (1.0 - below, below)
     upper, lower = gain(t1), gain(t2)

@@ -12,6 +12,7 @@ from tagcore.features.rows import InMemory
 from tagcore.metrics.classification import label_counts
 from tagcore.models import BOMC
 from tagcore.models.bomc import stream
+from tagcore.models.bomc.kernel import skew_margin
 from tagcore.shards import InProcess
 from tests.problems import nearly_linear, noisy, obvious
 
@@ -150,25 +151,17 @@ def test_extensions_that_are_off_change_no_bit(variant):
     np.testing.assert_allclose(plain.mean_, BOMC(variant, drift=1e-12).fit(X, Y).mean_, atol=1e-4)
 
 
-@VARIANTS
-def test_drift_gives_back_variance_for_every_document_since_a_word_was_seen(variant):
-    X, Y = noisy(n=60)
-    settings = STREAM | {"variant": variant, "dtype": "float64"}
-    forgetful = BOMC(**settings, drift=0.02, bias_drift=0.003, bias_var=1.0).fit(X, Y)
-    by_hand, last = BOMC(**settings, bias_var=1.0), np.zeros(X.shape[1])
-    for now in range(X.shape[0]):
-        if now:
-            words = X[now].indices
-            grown = by_hand.variance_[words] + 0.02 * (now - last[words])[:, None]
-            by_hand.variance_[words] = np.minimum(1.0, grown)
-            by_hand.bias_variance_ = np.minimum(1.0, by_hand.bias_variance_ + 0.003)
-            last[words] = now
-        by_hand.partial_fit(X[now], Y[now])
-    np.testing.assert_allclose(forgetful.mean_, by_hand.mean_, rtol=1e-10)
-    np.testing.assert_allclose(forgetful.variance_, by_hand.variance_, rtol=1e-10)
-    assert forgetful.variance_.sum() > BOMC(**settings).fit(X, Y).variance_.sum()
+@pytest.mark.parametrize("name", ["variance_", "bias_variance_"])
+@pytest.mark.parametrize("value", [0.0, -7.6e-21])
+def test_a_stored_variance_that_is_none_is_refused(name, value, tmp_path):
+    model = BOMC(**STREAM).fit(*noisy())
+    getattr(model, name).flat[0] = value
+    model.save(tmp_path / "stored")
+    with pytest.raises(ValueError, match=rf"\({name} must be positive"):
+        load_estimator(tmp_path / "stored")
 
 
+@pytest.mark.filterwarnings("ignore:flip=.* lets present tags be mistakes")
 @VARIANTS
 def test_one_wrong_label_moves_a_model_that_allows_for_flips_less(variant):
     X, Y = obvious(n=300)
@@ -181,6 +174,17 @@ def test_one_wrong_label_moves_a_model_that_allows_for_flips_less(variant):
     assert shift[1] < 0.8 * shift[0]
 
 
+def test_the_margin_of_a_tag_is_that_of_its_positives_to_its_negatives():
+    """as it is counted, and as a ratio of the same size is given."""
+    X, Y = noisy(n=60, tags=5)
+    Y = Y[:, :-1]  # without the tag that no row has
+    positives = Y.getnnz(axis=0)
+    counted = BOMC(shuffle=False).fit(X, Y)
+    given = BOMC(shuffle=False, skew=(positives / (60 - positives)).tolist()).fit(X, Y)
+    np.testing.assert_allclose(counted.mean_, given.mean_, rtol=1e-5, atol=1e-7)
+    assert skew_margin(3.0, 10.0, 2.0) == pytest.approx(2 * np.log(np.e + 7 / 3), rel=1e-14)
+
+
 def test_the_margin_of_rare_tags_is_wider():
     X, Y = nearly_linear()
     with_margin, without = (BOMC(skew=skew).fit(X, Y).predict(X) for skew in ("counted", None))
@@ -189,15 +193,15 @@ def test_the_margin_of_rare_tags_is_wider():
 
 @given(st.integers(0, 6), st.integers(0, 4))
 def test_growth_starts_from_the_prior(words, tags):
-    X, Y = noisy(n=30, words=10, tags=5)
+    X, Y = noisy(n=60, words=10, tags=5)
+    X, Y, X_new, Y_new = X[:30], Y[:30], X[30:], Y[30:]
     model = BOMC(**STREAM, warm_start=True).fit(X, Y)
     before = scores(model, X)
     grown = model.grow(10 + words, 5 + tags)
     assert grown.mean_.shape == (10 + words, 5 + tags)
     wider = sp.hstack([X, sp.csr_matrix((30, words))], format="csr")
     assert np.array_equal(scores(grown, wider)[:, :5], before)
-    more = sp.hstack([Y, sp.csr_matrix((30, tags))], format="csr")
-    grown.fit(wider, more)
+    grown.fit(*(sp.hstack([new, sp.csr_matrix((30, more))]) for new, more in ((X_new, words), (Y_new, tags))))
     assert grown.n_seen_ == 60
     assert np.isfinite(grown.mean_).all()
 
@@ -211,6 +215,7 @@ def test_a_warm_start_equals_a_stream_that_knew_all_words_and_tags_from_the_star
     known = BOMC("independent", **STREAM).fit(X, Y)
     assert np.array_equal(warm.mean_[:, :4], known.mean_[:, :4])
     assert np.array_equal(warm.positives_, known.positives_)
+    assert np.array_equal(warm.exposures_, known.exposures_)  # rows that were there before a tag did not have it
 
 
 def test_a_warm_start_cannot_shrink_and_leaves_the_model_as_it_was():
@@ -240,6 +245,20 @@ def test_multi_class_finds_the_one():
     assert np.array_equal(proba.argmax(axis=1), Y.toarray().argmax(axis=1))
     with pytest.raises(ValueError, match="row 0 has 2 tags, a multi-class model learns from one"):
         model.fit([[1.0, 0.0]], [[1, 1]])
+
+
+def test_multi_class_moves_mean_and_variance_of_both_classes_as_quadrature_does():
+    """one row of one word: f0 - f1 is normal, cut off below the margin; each class takes its share."""
+    model = BOMC("multi-class", normalise=False, dtype="float64", noise=0.1, margin=1.5, tol=1e-12, max_sweeps=200)
+    model.fit([[1.0]], [[1, 0]])
+    spread = 2 * (1 + 0.1**2)  # of f0 - f1, noise on both
+    d = np.linspace(1.5, 1.5 + 30, 400_001)
+    density = np.exp(-0.5 * d**2 / spread)
+    density /= np.trapezoid(density, d)
+    mean = np.trapezoid(d * density, d)
+    variance = np.trapezoid((d - mean) ** 2 * density, d)
+    np.testing.assert_allclose(model.mean_, [[mean / spread, -mean / spread]], rtol=1e-6)
+    np.testing.assert_allclose(model.variance_, 1 - (1 - variance / spread) / spread, rtol=1e-6)
 
 
 def test_an_explanation_adds_up_to_the_score():

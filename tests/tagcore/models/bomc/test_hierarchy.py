@@ -57,10 +57,11 @@ def test_parents_out_of_range_are_named():
         Siblings([-1, 7, -1], 3)
 
 
-def test_each_group_is_a_model_of_the_rows_that_have_its_parent():
+@pytest.mark.parametrize("skew", ["running", "counted"])
+def test_each_group_is_a_model_of_the_rows_that_have_its_parent(skew):
     X, Y = noisy(tags=6)
     Y = Siblings(PARENTS, 6).with_ancestors(Y)
-    settings = {"shuffle": False, "skew": "running", "dtype": "float64"}
+    settings = {"shuffle": False, "skew": skew, "dtype": "float64"}
     whole = BOMC(parents=PARENTS, **settings).fit(X, Y)
     for tags, parent, hub in (([0, 1], None, 0), ([2, 3], 0, 1), ([4], 1, 2), ([5], 3, 4)):
         rows = np.arange(X.shape[0]) if parent is None else np.flatnonzero(Y[:, [parent]].toarray().ravel() > 0)

@@ -86,3 +86,5 @@ def test_what_cannot_be_spread_is_said():
         BOMC("independent", parallel="classes").fit(X, Y)
     with pytest.raises(ValueError, match="parallel must be None or \"classes\", got 'rows'"):
         BOMC(parallel="rows").fit(X, Y)
+    with pytest.raises(ValueError, match=r"bias_drift=0\.001 moves the hub with every document"):
+        BOMC(parallel="classes", bias_drift=0.001).fit(X, Y)

@@ -78,7 +78,7 @@ def test_noisy_moments_equal_quadrature(mean, sd, cut, flip):
     assert sd**2 * (1 - W) == pytest.approx(variance, abs=1e-7)
 
 
-@given(st.floats(-50, 50), st.floats(0.01, 100), st.floats(0, 10), st.floats(1e-9, 0.499))
+@given(st.floats(-50, 50), st.floats(1e-6, 100), st.floats(0, 10), st.floats(1e-9, 0.499))
 @example(0.015625, 0.01, 5.9375, 0.25)  # both tails are far: the sum of their moments once lost all digits
 @example(0.03125, 0.01, 5.5, 0.25)
 @example(50.0, 0.01, 10.0, 1e-9)
@@ -97,6 +97,19 @@ def test_two_far_tails_are_a_mixture_of_what_each_would_leave():
     V, W = noisy_moments(mean, sd, cut, flip)
     assert pytest.approx(p * -t1 - q * -t2, rel=1e-5) == V
     assert pytest.approx(p / t1**2 + q / t2**2 + p * q * (t1 + t2) ** 2, rel=1e-4) == 1 - W
+
+
+@pytest.mark.parametrize("sd", [1.0, 1e-2, 1e-4, 1e-6])
+@pytest.mark.parametrize("share", [-1.5, -0.2, 0.0, 0.7])
+def test_how_far_the_tails_are_does_not_blur_which_is_likelier(sd, share):
+    """the logarithms of both tails are up to 1e14 here, their difference is below 4."""
+    cut, flip = 5.9375, 0.25
+    mean = share * sd**2 / cut
+    t1, t2 = (mean - cut) / sd, (-mean - cut) / sd
+    ratio = erfcx(-t2 / np.sqrt(2)) / erfcx(-t1 / np.sqrt(2)) * np.exp(-2 * share)  # Phi(t2) / Phi(t1)
+    q = flip * ratio / (1 - flip + flip * ratio)
+    V, _ = noisy_moments(mean, sd, cut, flip)
+    assert V / -t1 == pytest.approx((1 - q) * exact_gain(t1) / -t1 - q * exact_gain(t2) / -t1, abs=1e-9)
 
 
 def test_a_flip_that_is_nearly_impossible_changes_nothing():

@@ -69,6 +69,7 @@ _NAMES = {
     re.compile(r"mult\.dat|tag-item\.dat|item-tag\.dat"): "citeulike",
     re.compile(r"lyrl2004_vectors_.+\.dat"): "rcv1",
 }
+_JSON = re.compile(rb"\s*\[?\s*\{")  # an array, too, whose reader says how it becomes lines
 _ARFF = re.compile(rb"\s*(?:%[^\n]*\n\s*)*@relation\s", re.I)
 _KEEL = re.compile(rb"@attribute[^\n]*[^\n\w](?:real|integer)[ \t]*\[|@(?:in|out)puts?\s", re.I)
 _VW = re.compile(rb"[-+]?\d+(?:,\d+)*[ \t]+(?:'[^\s|]*[ \t]*)?\|[^\s|]*[ \t]+[^\s|]")
@@ -191,7 +192,7 @@ def _format(file: InputFile, limits: ReadLimits) -> str | None:
         if pattern.fullmatch(name.rpartition("/")[2]):
             return kind
     head = first_bytes(file, limits)
-    if head.lstrip().startswith(b"{"):
+    if _JSON.match(head):
         return "jsonl"
     if _ARFF.match(head):
         return "uci" if _KEEL.search(head) else "arff"

@@ -13,6 +13,7 @@ from tagcore.readers.bad_rows import ReadError
 from tagcore.readers.cards import recognise, split_name
 from tagcore.readers.citeulike import CiteULike
 from tagcore.readers.csvfile import Csv
+from tagcore.readers.dates import undated
 from tagcore.readers.input_files import InputFile, ReadLimits, errors_named, first_bytes, is_zip, zip_members
 from tagcore.readers.jsonl import Jsonl
 from tagcore.readers.matlab.reader import Matlab
@@ -110,14 +111,18 @@ def open_source(
 
 
 def source_fingerprint(path: Path | str, **options: Any) -> str:
-    """Hashes everything that decides what reading gives: format, options and the bytes of all files."""
+    """Hashes everything that decides what reading gives: format, options and the bytes of all files.
+
+    Ids of documents in several files have the names of these; the date in the name of a single file decides nothing.
+    """
     source = open_source(path, **options)
+    called = undated if len(source.files) == 1 else str
     identity = {
         "format": source.format,
         "card": source.card.name if source.card else None,
         "options": {f.name: getattr(source.options, f.name) for f in fields(source.options)},
-        "files": [[f.path.name, f.member, f.split] for f in source.files],
-        "bytes": [[p.name, file_hash(p)] for p in source.inputs],
+        "files": [[called(f.path.name), f.member, f.split] for f in source.files],
+        "bytes": [[called(p.name), file_hash(p)] for p in source.inputs],
     }
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
 

@@ -42,9 +42,8 @@ def test_tabs_and_other_delimiters(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("delimiter", [",", ";", "|", "\t"])
 def test_the_delimiter_is_found_out(tmp_path: Path, delimiter: str) -> None:
-    path = table(
-        tmp_path / "a.csv", delimiter.join(["id", '"text"', "tags"]) + "\n" + delimiter.join(["1", "a b", "x"])
-    )
+    rows = (["id", '"text"', "tags"], ["1", "a b", "x"])
+    path = table(tmp_path / "a.csv", "\n".join(map(delimiter.join, rows)))
     got = read(path)
     assert (got.ids, got.documents[0]["text"], got.tags) == (["1"], "a b", [["x"]])
 
@@ -96,7 +95,7 @@ def test_columns_by_other_names_and_in_any_case(tmp_path: Path) -> None:
         (
             "text,labels",
             {},
-            r"no tags; there are 'labels', 'text': .*\(--option tags=NAME, in a recipe data.options.tags",
+            r"no tags; there are 'labels', 'text': .*\(--option tags=NAME, in",
         ),
         ("text,tags", {"text": "body"}, "no 'body', which was named as text"),
         ("text,tags,text", {}, "two columns are called 'text'"),

@@ -129,7 +129,9 @@ def source_fingerprint(path: Path | str, **options: Any) -> str:
 
 def _check_there(path: Path) -> None:
     if not path.exists():
-        raise ReadError(f"{path}: there is no such file or folder")
+        folder, colon, _ = str(path).rpartition(":")
+        named = f", and no folder {folder} with a data set of that name" if colon else ""
+        raise ReadError(f"{path}: there is no such file or folder{named}")
     if not path.is_file() and not path.is_dir():
         raise ReadError(f"{path}: neither a file nor a folder")
 

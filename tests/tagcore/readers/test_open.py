@@ -240,3 +240,8 @@ def test_the_date_in_the_name_of_one_file_is_no_part_of_its_fingerprint(tmp_path
     both = source_fingerprint(tmp_path)
     (tmp_path / "notes-2026-11-17.jsonl").rename(tmp_path / "notes-2026-11-18.jsonl")
     assert source_fingerprint(tmp_path) != both  # its ids name the files
+
+
+def test_a_data_set_of_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(ReadError, match=f"no such file or folder, and no folder {tmp_path}/none with a data set"):
+        open_source(f"{tmp_path}/none:cooking")

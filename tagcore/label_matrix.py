@@ -33,8 +33,9 @@ def _refuse_class_labels(y: Any) -> None:
     kind = labels.dtype.kind
     others = labels if kind in "OUS" else labels[(labels != 0) & (labels != 1)]
     if others.size and (kind in "OUS" or np.isfinite(others).all()):  # what is not finite is told by its own check
+        first = others[:1].tolist()[0]
         raise ValueError(
-            f"y has one dimension and holds {others[:1].tolist()[0]!r}: one class for each row? Expected rows × tags, as "
+            f"y has one dimension and holds {first!r}: one class for each row? Expected rows × tags, as "
             "sklearn.preprocessing.LabelBinarizer makes of classes and MultiLabelBinarizer of lists of tags"
         )
 

@@ -6,6 +6,7 @@ from itertools import islice
 from flows.grid import grid_labels, lines_of_models
 from flows.stages import Job
 from tasks.evaluate import EvaluatedModel
+from tasks.naming import data_name
 from tasks.recipe import Recipe
 
 
@@ -22,6 +23,7 @@ class Comparison:
     """Models that were measured on the same documents of one source."""
 
     source: str
+    data: str  # what the source is called
     documents: str  # what the grid chose of data and split, such as train_documents=500; empty where it chose nothing
     models: list[EvaluatedModel] = field(default_factory=list)
     lines: dict[str, tuple[str, float]] = field(default_factory=dict)  # label -> (its line of the curves, its place)
@@ -34,7 +36,8 @@ def group_by_documents(recipe: Recipe, points: list[GridPoint], evaluated: list[
     remaining = iter(evaluated)
     for point in points:
         source, documents = point.recipe.data.source, " ".join(grid_labels(recipe, point.recipe, "data", "split"))
-        comparison = comparisons.setdefault((source, documents), Comparison(source, documents))
+        new = Comparison(source, data_name(point.recipe.data), documents)
+        comparison = comparisons.setdefault((source, documents), new)
         chosen = grid_labels(recipe, point.recipe, "features")
         models = islice(remaining, len(point.jobs))
         comparison.models.extend(replace(model, label=" ".join([model.label, *chosen])) for model in models)

@@ -11,7 +11,7 @@ from flows.stages import build_jobs, ingest, train_and_evaluate
 from flows.tuning import tune_models
 from tagcore.metrics.catalogue import shown_by_rule
 from tasks.cluster.sessions import open_clusters
-from tasks.naming import data_name, registered_name
+from tasks.naming import registered_name, safe_name
 from tasks.recipe import Recipe
 from tasks.registry.client import require_reachable
 from tasks.registry.tracking import comparison_run, log_performance, track
@@ -53,7 +53,7 @@ def plan_point(point: Recipe, workspace: Workspace) -> GridPoint:
 
 def track_comparison(recipe: Recipe, comparison: Comparison, workspace: Workspace) -> str:
     """Puts every model on an MLflow run of its own, under one run for the comparison, which is returned."""
-    name = registered_name(recipe.name, comparison.source)
+    name = registered_name(recipe.name, comparison.data)
     parent = comparison_run(name, comparison.models, workspace.registry)
     for model in comparison.models:
         track(model, name, parent, workspace.registry)
@@ -62,8 +62,8 @@ def track_comparison(recipe: Recipe, comparison: Comparison, workspace: Workspac
 
 def report_comparison(recipe: Recipe, comparison: Comparison, parent: str, workspace: Workspace) -> Report:
     """Writes the table and pictures of one comparison."""
-    title = f"{recipe.name} on {data_name(comparison.source)} {comparison.documents}".strip()
-    folder = workspace.report_folder(data_name(title))
+    title = f"{recipe.name} on {comparison.data} {comparison.documents}".strip()
+    folder = workspace.report_folder(safe_name(title))
     return report(title, comparison.models, recipe.measures.primary, folder, parent, workspace.registry)
 
 
@@ -80,8 +80,8 @@ def draw_all_curves(
         points = [point for i in at for point in points_of(reports[i], comparisons[i])]
         known = {name for point in points for name in point.measures}
         measures = [recipe.measures.primary, *(name for name in shown_by_rule("curves") if name in known)]
-        title = f"{recipe.name} on {data_name(source)}"
-        drawn = Curves(title, setting, measures, points, str(workspace.report_folder(data_name(title))))
+        title = f"{recipe.name} on {comparisons[at[0]].data}"
+        drawn = Curves(title, setting, measures, points, str(workspace.report_folder(safe_name(title))))
         curves.append(draw_curves(drawn, [parents[i] for i in at], workspace.registry))
     return curves
 

@@ -36,7 +36,7 @@ def nightly(recipe: Recipe) -> NightlyResult:
     primary, kind = recipe.measures.primary, kind_of(recipe.data.kind)
     champion_measure(primary, recipe.data.kind)  # said now, not when there is a model in service to compare with
     workspace = open_workspace()
-    registry, name = workspace.registry, registered_name(recipe.name, recipe.data.source)
+    registry, name = workspace.registry, registered_name(recipe.name, data_name(recipe.data))
     require_reachable(registry)
     recipe = recipe.model_copy(update={"seeds": recipe.seeds[:1]})
     with open_clusters(workspace.performance_report) as clusters:
@@ -46,7 +46,7 @@ def nightly(recipe: Recipe) -> NightlyResult:
     parent = comparison_run(name, evaluated, registry)
     log_performance(clusters, [parent], registry)
     candidates = register(recipe, data, evaluated, parent, workspace)
-    title = f"{recipe.name} on {data_name(recipe.data.source)}"
+    title = f"{recipe.name} on {data_name(recipe.data)}"
     table = report(title, evaluated, primary, workspace.report_folder(name), parent, registry)
     decision = promote(name, candidates, data, primary, recipe.promotion, registry)
     champion = f"models:/{name}@champion"

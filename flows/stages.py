@@ -13,7 +13,7 @@ from flows.map_tasks import map_task, run_task
 from tagcore.store.files import require_writable
 from tasks.evaluate import EvaluatedModel
 from tasks.kinds import kind_of, require_models
-from tasks.naming import registered_name
+from tasks.naming import data_name, errors_name_source, registered_name
 from tasks.promotion import Candidate
 from tasks.recipe import ModelSettings, Recipe, SplitSettings
 from tasks.registry.tracking import register as register_task
@@ -42,7 +42,8 @@ def ingest(recipe: Recipe, workspace: Workspace) -> Path:
 @flow(name="prepare")
 def prepare(recipe: Recipe, data: Path, preparation: dict[str, Any], workspace: Workspace) -> Path:
     """Splits the data; of documents, also learns vocabulary and word weights from the training side alone."""
-    return run_task(kind_of(recipe.data.kind).prepare, data=data, **preparation, workspace=workspace)
+    with errors_name_source(recipe.data, data):
+        return run_task(kind_of(recipe.data.kind).prepare, data=data, **preparation, workspace=workspace)
 
 
 @flow(name="train")
@@ -80,7 +81,7 @@ def register(
     recipe: Recipe, data: Path, evaluated: list[EvaluatedModel], parent: str, workspace: Workspace
 ) -> list[Candidate]:
     """Tracks every model on a run of its own and registers it as a version: all may be put into service."""
-    registry, name = workspace.registry, registered_name(recipe.name, recipe.data.source)
+    registry, name = workspace.registry, registered_name(recipe.name, data_name(recipe.data))
     runs = [track_task(model, name, parent, registry) for model in evaluated]
     return [
         Candidate(model, register_task(model, run, data, name, registry))

@@ -74,8 +74,16 @@ class Corpus:
         >>> corpus.tag_names, corpus.tags.shape
         (['apple', 'pear', 'green'], (2, 3))
         """
+        for name, whole in (("texts", texts), ("tags", tags)):
+            if isinstance(whole, str):
+                raise ValueError(f"{name} is the text {whole[:80]!r}, expected a list with an entry for each document")
         if len(texts) != len(tags):
             raise ValueError(f"{len(texts)} texts, but tags for {len(tags)} documents")
+        for row, given in enumerate(tags):
+            if isinstance(given, str):
+                raise ValueError(
+                    f"tags of document {row} are the text {given[:80]!r}, expected a list such as ['red', 'ripe']"
+                )
         names = Names()
         pairs = [(row, names.id(tag)) for row, given in enumerate(tags) for tag in dict.fromkeys(given)]
         rows, ids = zip(*pairs, strict=True) if pairs else ((), ())

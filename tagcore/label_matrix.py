@@ -8,9 +8,10 @@ from sklearn.utils.validation import check_array
 
 
 def label_matrix(y: Any, n: int) -> sp.csr_matrix:
-    """Tags or their counts, CSR or dense, as a CSR matrix (n, L) without stored zeros."""
+    """Tags or their counts, CSR or dense, as a CSR matrix (n, L) without stored zeros; one dimension is one tag."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
+    _refuse_class_labels(y)
     Y = check_array(y, accept_sparse="csr", dtype=np.float64, ensure_2d=False, ensure_min_samples=0, input_name="y")
     Y = sp.csr_matrix(Y if Y.ndim == 2 else np.reshape(Y, (-1, 1)), copy=True)  # y stays the caller's
     if Y.shape[0] != n:
@@ -22,6 +23,21 @@ def label_matrix(y: Any, n: int) -> sp.csr_matrix:
     Y.sum_duplicates()
     Y.eliminate_zeros()
     return Y
+
+
+def _refuse_class_labels(y: Any) -> None:
+    """Raises where y lists one class for each row, which would be taken for counts of a single tag."""
+    labels = None if sp.issparse(y) else np.asarray(y)
+    if labels is None or labels.ndim != 1 or not labels.size:
+        return
+    kind = labels.dtype.kind
+    others = labels if kind in "OUS" else labels[(labels != 0) & (labels != 1)]
+    if others.size and (kind in "OUS" or np.isfinite(others).all()):  # what is not finite is told by its own check
+        first = others[:1].tolist()[0]
+        raise ValueError(
+            f"y has one dimension and holds {first!r}: one class for each row? Expected rows × tags, as "
+            "sklearn.preprocessing.LabelBinarizer makes of classes and MultiLabelBinarizer of lists of tags"
+        )
 
 
 def observed_cells(observed: Any, shape: tuple[int, int]) -> sp.csr_matrix:

@@ -56,7 +56,8 @@ def ingest(data: DataSettings, workspace: Workspace) -> State[Path]:
             if not writer.counts.get("documents"):
                 raise ValueError(f"{data.source}: no documents")
             append_names(writer, source.tags, source.words)
-            if isinstance(source, Source) and source.rejected:
-                step.remark = f"{source.rejected:,} bad rows left out, see {folder / REJECTED}"
+            if isinstance(source, Source):
+                left_out = f"{source.rejected:,} bad rows left out, see {folder / REJECTED}" if source.rejected else ""
+                step.remark = "; ".join(remark for remark in (source.remark, left_out) if remark)
 
-    return run_cached(plan, f"read {Path(data.source).name}", make)
+    return run_cached(plan, f"read {data.name or Path(data.source).name}", make)

@@ -2,22 +2,47 @@
 
 import hashlib
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tagcore.readers.dates import undated
+from tagcore.store.datasets import StoreError
+from tasks.recipe import DataSettings
 
 _LONGEST = 48
 
 
-def data_name(source: str) -> str:
-    """Shortens a source to a name: bibtex, cooking, notes."""
-    last = re.split(r"[/\\:]", source.rstrip("/\\"))[-1]
+def data_name(data: DataSettings) -> str:
+    """Names a data set as the recipe does, or by its source without a date: bibtex, cooking, notes."""
+    if data.name is not None:
+        return data.name
+    last = undated(re.split(r"[/\\:]", data.source.rstrip("/\\"))[-1])
     plain = re.sub(r"(\.(csv|tsv|jsonl|json|txt|arff|zip|gz))+$", "", last)
-    name = re.sub(r"[^A-Za-z0-9_-]+", "-", plain).strip("-_")
+    return safe_name(plain, whole=data.source)
+
+
+def safe_name(text: str, whole: str | None = None) -> str:
+    """Shortens a text to a name; where much is lost, a hash of the `whole` tells it from others."""
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", text).strip("-_")
     if 0 < len(name) <= _LONGEST:
         return name
-    own = hashlib.sha256(source.encode()).hexdigest()[:8]  # what is cut off may be all that tells two apart
+    own = hashlib.sha256((whole or text).encode()).hexdigest()[:8]  # what is cut off may be all that tells two apart
     return f"{name[:_LONGEST]}-{own}".lstrip("-")
 
 
-def registered_name(recipe: str, source: str) -> str:
+def registered_name(recipe: str, data: str) -> str:
     """Names the registered models of a recipe on a data set: demo, nightly-bibtex. Only these are compared."""
-    data = data_name(source)
     return recipe if recipe == data else f"{recipe}-{data}"
+
+
+@contextmanager
+def errors_name_source(data: DataSettings, stored: Path) -> Iterator[None]:
+    """Lets errors about what the data holds name its source, which a person knows, not the folder that stores it."""
+    try:
+        yield
+    except StoreError:  # the stored folder itself is what is wrong
+        raise
+    except ValueError as error:
+        told = re.sub(rf"^{re.escape(str(stored))}[^:]*: ", "", str(error))
+        raise ValueError(f"{data.source}: {told}") from error

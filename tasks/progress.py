@@ -50,7 +50,7 @@ class ProgressReporter:
     def line(self) -> str:
         """Where it is: 12 of 100, and what is known by now."""
         known = "".join(f", {name} {value:.4g}" for name, value in self.known.items())
-        return f"{self.title}: {self.done:,} of {self.total:,}{known}"
+        return f"{self.title}: {self.done:,}{f' of {self.total:,}' if self.total else ' so far'}{known}"
 
     def __call__(self, done: int, total: int, known: dict[str, float]) -> None:
         self.done, self.total, self.known = done, total, known

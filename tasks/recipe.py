@@ -23,6 +23,7 @@ from tagcore.labelling.rules import rule_named, rule_names
 from tagcore.metrics.catalogue import primary_names, rule_of
 from tagcore.metrics.measure import LearnsFrom
 from tagcore.text.tokens import TOKEN_PATTERN
+from tasks.setting_names import settings_beside
 
 CROSS_VALIDATED = "cross-validated"
 
@@ -46,6 +47,11 @@ class DataSettings(RecipePart):
 
     kind: LearnsFrom = Field("documents", description="tags of documents, or ratings that users gave to items")
     source: str = "demo"
+    name: str | None = Field(
+        None,
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,47}$",
+        description="what reports and registered models call it",
+    )
     documents: int = Field(4000, ge=10, description="how many documents the demo makes")
     users: int = Field(1500, ge=10, description="how many users rate in the demo of ratings")
     items: int = Field(400, ge=10, description="how many items are rated in the demo of ratings")
@@ -306,6 +312,10 @@ def parse_recipe(plain: dict[str, Any], where: str) -> Recipe:
         if not first["loc"]:  # settings that do not go together: the message names them
             raise RecipeError(f"{where}: {first['msg'].removeprefix('Value error, ')}") from error
         setting = ".".join(str(part) for part in first["loc"])
+        if first["type"] == "extra_forbidden":
+            raise RecipeError(
+                f"{where}: there is no setting {setting}; {settings_beside(Recipe, first['loc'])}"
+            ) from error
         more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
         raise RecipeError(f"{where}: {setting} = {first['input']!r}: {first['msg']}{more}") from error
 

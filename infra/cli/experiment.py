@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from infra.cli.console import Console
-from infra.cli.options import ClusterOption, DataOption, HomeOption, JsonOption, SetOption, SkipOption
+from infra.cli.options import ClusterOption, DataOption, HomeOption, JsonOption, NameOption, SetOption, SkipOption
 from infra.cli.recipes import recipe_from_options
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 def train(
     model: Annotated[str, typer.Argument(help="A model by class name, such as bomc, BMLPL or OneVsRestLinear.")],
     data: DataOption = None,
+    name: NameOption = None,
     set_: SetOption = None,
     param: Annotated[
         list[str] | None, typer.Option("--param", "-p", help="A parameter of the model, such as C=0.5.")
@@ -43,7 +44,7 @@ def train(
     overrides = {"models": [one], "seeds": [seed], "name": "train"}
     of_documents = "nightly" if data else "demo"
     preset = "ratings" if known.learns_from == "ratings" else of_documents
-    chosen = recipe_from_options(preset, data, set_, skip_bad_rows, overrides)
+    chosen = recipe_from_options(preset, data, set_, skip_bad_rows, overrides, data_name=name)
     _show(console, _run_experiment(console, chosen, home, cluster))
 
 
@@ -55,6 +56,7 @@ def experiment(
     without: Annotated[
         list[str] | None, typer.Option("--without", help="A set of the folder to leave out. Repeatable.")
     ] = None,
+    name: NameOption = None,
     into: Annotated[Path | None, typer.Option(help="Also write the tables into this Markdown file.")] = None,
     set_: SetOption = None,
     skip_bad_rows: SkipOption = False,
@@ -71,10 +73,11 @@ def experiment(
     from infra.cli.results import write_experiment
 
     console = Console(as_json)
-    chosen = recipe_from_options(preset, data, set_, skip_bad_rows, without=without or [])
+    chosen = recipe_from_options(preset, data, set_, skip_bad_rows, without=without or [], data_name=name)
     result = _run_experiment(console, chosen, home, cluster)
     if into is not None:
-        write_experiment(into, chosen, result, preset=preset, data=data, without=without or (), settings=set_ or ())
+        settings = [*(set_ or ()), *([f"data.name={name}"] if name else ())]
+        write_experiment(into, chosen, result, preset=preset, data=data, without=without or (), settings=settings)
     _show(console, result)
 
 

@@ -11,6 +11,12 @@ DataOption = Annotated[
         "--data", "-d", help="A file or folder: jsonl, csv, ARFF + XML, Extreme Classification text; or `demo`."
     ),
 ]
+NameOption = Annotated[
+    str | None,
+    typer.Option(
+        "--name", help="What the data is called in registered models and reports (default: its file, without a date)."
+    ),
+]
 ClusterOption = Annotated[
     str | None,
     typer.Option(

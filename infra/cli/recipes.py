@@ -16,8 +16,12 @@ def recipe_from_options(
     skip_bad_rows: bool,
     more: dict[str, Any] | None = None,
     without: Sequence[str] = (),
+    data_name: str | None = None,
 ) -> "Recipe":
-    """Loads a preset or file and applies the options: `settings` are pairs of --set, `more` beats them."""
+    """Loads a preset or file and applies the options: `settings` are pairs of --set, `more` beats them.
+
+    Data that is not there, or cannot be read as it was told, is noticed here, before any server is started.
+    """
     from flows.recipes import load_recipe
     from infra.cli.values import parse_pairs
 
@@ -26,7 +30,26 @@ def recipe_from_options(
         overrides |= _sources(data, without)
     if skip_bad_rows:
         overrides["data.skip_bad_rows"] = True
-    return load_recipe(name, overrides)
+    if data_name is not None:
+        overrides["data.name"] = data_name
+    recipe = load_recipe(name, overrides)
+    _look_at_data(recipe)
+    return recipe
+
+
+def _look_at_data(recipe: "Recipe") -> None:
+    """Opens every source of the recipe, without reading on."""
+    from tagcore.readers import open_source
+    from tagcore.readers.ratings import RatingsSource
+
+    sources = {point.data.source: point.data for point in recipe.expand() if point.data.source != "demo"}
+    if recipe.data.name is not None and len(sources) > 1:
+        raise ValueError(f"data.name = {recipe.data.name!r} for {len(sources)} data sets, expected one to be named")
+    for source, data in sources.items():
+        if data.kind == "ratings":
+            RatingsSource(source, **data.options)
+        else:
+            open_source(source, **data.options)
 
 
 def _sources(data: str, without: Sequence[str]) -> dict[str, Any]:

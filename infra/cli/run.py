@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from infra.cli.console import Console
-from infra.cli.options import ClusterOption, DataOption, HomeOption, JsonOption, SetOption, SkipOption
+from infra.cli.options import ClusterOption, DataOption, HomeOption, JsonOption, NameOption, SetOption, SkipOption
 from infra.cli.recipes import recipe_from_options
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ def run(
     recipe: Annotated[
         str | None, typer.Option(help="A preset or a .toml file (default: nightly, demo without --data).")
     ] = None,
+    name: NameOption = None,
     set_: SetOption = None,
     skip_bad_rows: SkipOption = False,
     cluster: ClusterOption = None,
@@ -26,7 +27,7 @@ def run(
 ) -> None:
     """The whole pipeline: read, prepare, train, compare, register, promote, and suggest tags or recommend items."""
     console = Console(as_json)
-    chosen = recipe_from_options(recipe or ("nightly" if data else "demo"), data, set_, skip_bad_rows)
+    chosen = recipe_from_options(recipe or ("nightly" if data else "demo"), data, set_, skip_bad_rows, data_name=name)
     if len(chosen.seeds) > 1:
         console.say(f"`run` takes one seed, {chosen.seeds[0]}, of the recipe's {len(chosen.seeds)}; `experiment` all")
     with console.session(home, cluster):

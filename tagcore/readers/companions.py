@@ -1,8 +1,9 @@
 """Companions of the data: a file of a given name beside it, and lists of names, one a line."""
 
 from tagcore.corpus import Names
-from tagcore.readers.bad_rows import ReadError
+from tagcore.readers.bad_rows import BadRow, ReadError
 from tagcore.readers.input_files import InputFile, ReadLimits, read_small, zip_members
+from tagcore.readers.lengths import LONGEST
 
 
 def companion_file(file: InputFile, *names: str) -> InputFile:
@@ -29,6 +30,9 @@ def read_names(file: InputFile, limits: ReadLimits, expected: int | None = None)
         raise ReadError(f"{file.name}: not UTF-8 text ({error.reason} at byte {error.start + 1})") from None
     # a line ends nowhere else: real vocabularies hold the separators of Unicode, and names that differ only by them
     lines = [line.strip(" \t\r") for line in text.removesuffix("\n").split("\n")] if text else []
+    for number, name in enumerate(lines, 1):
+        if len(name) > LONGEST["tag"]:
+            raise BadRow(file.name, number, name, f"at most {LONGEST['tag']:,} characters as a name")
     names = Names(lines)
     n = len(lines) if expected is None else expected
     if not len(names) == len(lines) == n:

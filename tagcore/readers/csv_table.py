@@ -1,4 +1,4 @@
-"""Records of a comma- or tab-separated table with a header, as in RFC 4180."""
+"""Records of a table with a header, its cells between commas, tabs, semicolons or bars, as in RFC 4180."""
 
 import csv
 import io
@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tagcore.readers.bad_rows import BadRow, BadValue, not_utf8
-from tagcore.readers.input_files import InputFile, ReadLimits, line_chunks, too_long
+from tagcore.readers.input_files import InputFile, ReadLimits, first_bytes, line_chunks, too_long
+
+_DELIMITERS = ",;|\t"
 
 
 @dataclass(frozen=True, kw_only=True)
 class CsvLimits(ReadLimits):
-    """`delimiter`: by default a tab in .tsv and .tab files, else a comma."""
+    """`delimiter`: by default a tab in .tsv and .tab files, else that of , ; | and tab which parts the header most."""
 
     delimiter: str | None = None
 
@@ -36,7 +38,7 @@ class CsvTable:
         self._limit, self._size = options.row_bytes, 0
         self._flaw: BadValue | None = None
         self._lines = _numbered_lines(file, options)
-        self._reader = csv.reader(self, delimiter=options.delimiter or _delimiter(file), strict=True)
+        self._reader = csv.reader(self, delimiter=options.delimiter or _delimiter(file, options), strict=True)
         try:
             header = self._row()
         except BadValue as error:
@@ -88,9 +90,14 @@ class CsvTable:
             return raw.decode(errors="replace")
 
 
-def _delimiter(file: InputFile) -> str:
+def _delimiter(file: InputFile, limits: ReadLimits) -> str:
+    """Finds what stands between cells, by the name of the file or by its header."""
     name = (file.member or file.path.name).lower().removesuffix(".gz")
-    return "\t" if name.endswith((".tsv", ".tab")) else ","
+    if name.endswith((".tsv", ".tab")):
+        return "\t"
+    header = first_bytes(file, limits).lstrip().splitlines()[:1]
+    text = b"".join(header).decode(errors="replace")
+    return max(_DELIMITERS, key=lambda delimiter: len(next(csv.reader([text], delimiter=delimiter), ())))
 
 
 def _numbered_lines(file: InputFile, limits: ReadLimits) -> Iterator[tuple[int, bytes, bool]]:

@@ -1,4 +1,4 @@
-"""Comma- or tab-separated tables with a header: one document a row, its tags in one column."""
+"""Tables with a header, such as .csv and .tsv: one document a row, its tags in one column."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -39,6 +39,9 @@ class Csv(Source):
 
     def _raw_blocks(self) -> Iterator[Block]:
         separator, html = self._separator(), self.options.html
+        if self.options.tag_separator is None:
+            between = "white space" if separator is None else repr(separator)
+            self.remark = f"tags are split at {between}, which the option tag_separator changes"
         ids = DocumentIds(self.files)
         for number, file in enumerate(self.files):
             rows = BlockBuilder(self.tags, ids, number, file.split, self._id_prefix(file))

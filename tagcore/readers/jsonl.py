@@ -12,6 +12,7 @@ from tagcore.readers.records import DEFAULT_NAMES, BlockBuilder, TextOptions, lo
 from tagcore.readers.source import Source
 
 _MOST_KEYS = 1000  # remembered to say what there is when a named key is not
+_ARRAY, _OBJECTS = "for an array run jq -c '.[]' FILE > FILE.jsonl", "for longer objects jq -c '.' FILE > FILE.jsonl"
 _SURROGATES = (b"\\ud", b"\\uD")
 
 
@@ -75,10 +76,12 @@ def parse_object(raw: bytes) -> dict[str, Any]:
     except UnicodeEncodeError as error:
         raise BadValue(ascii(error.object[error.start]), "whole Unicode characters, no half surrogate") from None
     except json.JSONDecodeError as error:
+        if text.strip() in ("[", "{"):  # printed over several lines
+            raise BadValue(text.strip(), f"a JSON object a line; {_ARRAY if '[' in text else _OBJECTS}") from None
         near = text[error.pos : error.pos + 20]
         raise BadValue(near, f"a JSON object a line: {error.msg} at character {error.pos + 1}") from None
     except (ValueError, RecursionError) as error:  # a number of thousands of digits, brackets nested too deeply
         raise BadValue(text, f"a JSON object that can be read ({error})") from None
     if not isinstance(record, dict):
-        raise BadValue(text, "a JSON object")
+        raise BadValue(text, f"a JSON object a line; {_ARRAY}" if isinstance(record, list) else "a JSON object")
     return record

@@ -13,6 +13,7 @@ from tagcore.readers.bad_rows import ReadError
 from tagcore.readers.cards import recognise, split_name
 from tagcore.readers.citeulike import CiteULike
 from tagcore.readers.csvfile import Csv
+from tagcore.readers.dates import undated
 from tagcore.readers.input_files import InputFile, ReadLimits, errors_named, first_bytes, is_zip, zip_members
 from tagcore.readers.jsonl import Jsonl
 from tagcore.readers.matlab.reader import Matlab
@@ -69,6 +70,7 @@ _NAMES = {
     re.compile(r"mult\.dat|tag-item\.dat|item-tag\.dat"): "citeulike",
     re.compile(r"lyrl2004_vectors_.+\.dat"): "rcv1",
 }
+_JSON = re.compile(rb"\s*\[?\s*\{")  # an array, too, whose reader says how it becomes lines
 _ARFF = re.compile(rb"\s*(?:%[^\n]*\n\s*)*@relation\s", re.I)
 _KEEL = re.compile(rb"@attribute[^\n]*[^\n\w](?:real|integer)[ \t]*\[|@(?:in|out)puts?\s", re.I)
 _VW = re.compile(rb"[-+]?\d+(?:,\d+)*[ \t]+(?:'[^\s|]*[ \t]*)?\|[^\s|]*[ \t]+[^\s|]")
@@ -109,21 +111,27 @@ def open_source(
 
 
 def source_fingerprint(path: Path | str, **options: Any) -> str:
-    """Hashes everything that decides what reading gives: format, options and the bytes of all files."""
+    """Hashes everything that decides what reading gives: format, options and the bytes of all files.
+
+    Ids of documents in several files have the names of these; the date in the name of a single file decides nothing.
+    """
     source = open_source(path, **options)
+    called = undated if len(source.files) == 1 else str
     identity = {
         "format": source.format,
         "card": source.card.name if source.card else None,
         "options": {f.name: getattr(source.options, f.name) for f in fields(source.options)},
-        "files": [[f.path.name, f.member, f.split] for f in source.files],
-        "bytes": [[p.name, file_hash(p)] for p in source.inputs],
+        "files": [[called(f.path.name), f.member, f.split] for f in source.files],
+        "bytes": [[called(p.name), file_hash(p)] for p in source.inputs],
     }
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
 
 
 def _check_there(path: Path) -> None:
     if not path.exists():
-        raise ReadError(f"{path}: there is no such file or folder")
+        folder, colon, _ = str(path).rpartition(":")
+        named = f", and no folder {folder} with a data set of that name" if colon else ""
+        raise ReadError(f"{path}: there is no such file or folder{named}")
     if not path.is_file() and not path.is_dir():
         raise ReadError(f"{path}: neither a file nor a folder")
 
@@ -191,7 +199,7 @@ def _format(file: InputFile, limits: ReadLimits) -> str | None:
         if pattern.fullmatch(name.rpartition("/")[2]):
             return kind
     head = first_bytes(file, limits)
-    if head.lstrip().startswith(b"{"):
+    if _JSON.match(head):
         return "jsonl"
     if _ARFF.match(head):
         return "uci" if _KEEL.search(head) else "arff"

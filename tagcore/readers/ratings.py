@@ -19,6 +19,7 @@ from tagcore.ratings import Ratings, UserTaggings
 from tagcore.readers.bad_rows import BadValue, ReadError, RejectedRows
 from tagcore.readers.csv_table import CsvLimits, CsvTable
 from tagcore.readers.input_files import InputFile
+from tagcore.readers.records import how_to_name
 from tagcore.store.datasets import file_hash
 from tagcore.store.schemas import RATINGS, USER_TAGGINGS
 
@@ -178,7 +179,9 @@ def _columns(options: RatingOptions, needed: Collection[str], where: str, header
             columns[field] = at[0]
         elif field in needed:
             expected = repr(given) if given else " or ".join(map(repr, usual))
-            raise ReadError(f"{where}: no column {expected} for the {field}; there are {', '.join(header)}")
+            raise ReadError(
+                f"{where}: no column {expected} for the {field}; there are {', '.join(header)}: {how_to_name(field)}"
+            )
     return columns
 
 

@@ -11,6 +11,7 @@ from tagcore.corpus import Block, Names, documents_table, taggings_table
 from tagcore.readers.bad_rows import BadValue, ReadError, shorten
 from tagcore.readers.ids import DocumentIds
 from tagcore.readers.input_files import ReadLimits
+from tagcore.readers.lengths import LONGEST, require_length
 from tagcore.text.html import strip_html
 
 DEFAULT_NAMES: Mapping[str, tuple[str, ...]] = {
@@ -61,7 +62,7 @@ class TextOptions(ReadLimits):
             names = [name for f in fields for name in self.names(f)]
             if not any(name in present for name in names):
                 usual = ", ".join(names)
-                raise ReadError(f"{where}: no {usual}; there are {_listed(present)}: name the right one by {field}=...")
+                raise ReadError(f"{where}: no {usual}; there are {_listed(present)}: {how_to_name(field)}")
 
 
 class BlockBuilder:
@@ -114,6 +115,11 @@ class BlockBuilder:
         self._taggings = ([], [], [], [], [])
 
 
+def how_to_name(field: str) -> str:
+    """Tells how the column of a field is named: for readers, for `ingest` and for a recipe."""
+    return f"name the right one by {field}=NAME (--option {field}=NAME, in a recipe data.options.{field})"
+
+
 def looks_like_html(texts: Sequence[str | None]) -> bool:
     """Whether at least one in ten of the first thousand texts holds a well-known HTML tag."""
     some = [t for t in texts[:1000] if t]
@@ -126,9 +132,11 @@ def _listed(names: Collection[str]) -> str:
 
 
 def _string(field: str, value: Any) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    raise BadValue(value, f"a string as {field}")
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise BadValue(value, f"a string as {field}")
+    return require_length(value, field) if field in LONGEST else value
 
 
 def _id(value: Any, default: str) -> str:
@@ -137,7 +145,7 @@ def _id(value: Any, default: str) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if isinstance(value, str) and value:
-        return value
+        return require_length(value, "id")
     raise BadValue(value, "a string that is not empty, or a whole number, as id")
 
 
@@ -179,7 +187,7 @@ def _tagging(value: Any) -> _Tagging:
 
 def _tag_name(value: Any) -> str:
     if isinstance(value, str) and (tag := value.strip()):
-        return tag
+        return require_length(tag, "tag")
     raise BadValue(value, "a tag that is not empty")
 
 

@@ -58,6 +58,7 @@ class Source(ABC):
         self.words: Names | None = None
         self.card: Card | None = None
         self.counts = ReadCounts()
+        self.remark = ""  # how the files were understood, where that was found out
         self._rejected_rows = RejectedRows(None)
         self._skip_bad_rows = skip_bad_rows
 

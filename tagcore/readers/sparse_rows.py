@@ -15,6 +15,8 @@ from tagcore.readers.bad_rows import ReadError, RejectedRows
 from tagcore.readers.input_files import Chunk, InputFile
 
 MOST_COLUMNS = 1 << 24  # words or tags of one set
+FREE_COLUMNS = 1 << 18  # that a head may name whatever the rows say: their names cost little
+BORNE_OUT = 16  # beyond them, rows must have one in so many of the words, and of the tags, that a head names
 _NO_DIGIT = re.compile(rb"[^-+.0-9eE]")  # what cannot be part of a number
 
 

@@ -17,7 +17,7 @@ from tagcore.readers.sparse_rows import MOST_COLUMNS, SparseRows
 class SvmlightOptions(ReadLimits):
     """`zero_based`: whether the first word is number 0; by default only where a file uses that number or has no words.
 
-    `n_features`: how many words there are, by default up to the largest number that is used.
+    `n_features`: how many words there may be: a larger number is a bad row. By default any up to 2^24.
     """
 
     zero_based: bool | None = None
@@ -33,20 +33,21 @@ class SvmlightOptions(ReadLimits):
 class Svmlight(Source):
     """Documents of svmlight files, which are read twice, first for their words and tags.
 
-    Words are called w0, w1, ... and tags 0, 1, ... by their numbers in the file; `qid:...` is left out. Equal to
+    Words are called w0, w1, ... and tags 0, 1, ... by their numbers in the file; `qid:...` is left out. Words that no
+    row has get no name and no column: one large number costs no more than a small one. The other columns are those of
     scikit-learn's `load_svmlight_files(..., multilabel=True)`, in single precision.
     """
 
     format = "svmlight"
     Options = SvmlightOptions
     _labels: np.ndarray | None = None
-    _first = 0
+    _numbers: np.ndarray  # of the words, in the order of their columns
+    _first, _most = 0, 0
 
     def _raw_blocks(self) -> Iterator[Block]:
         if self._labels is None:
             self._labels = self._survey()
-        n_words = len(self.words or ())
-        lowest, most = self._first, self._first + n_words
+        lowest, most = self._first, self._most
         expected = {
             TAG: "whole numbers between commas as labels",
             PAIR: "a pair word:value",
@@ -61,31 +62,35 @@ class Svmlight(Source):
                 rows = SparseRows(*arrays)
                 rows.report(self._rejected_rows, file, chunk, expected)
                 rows.round_exactly(chunk.data)
-                rows = rows._replace(words=rows.words - lowest, tags=np.searchsorted(self._labels, rows.tags))
+                words = np.searchsorted(self._numbers, rows.words).astype(np.int32)
+                rows = rows._replace(words=words, tags=np.searchsorted(self._labels, rows.tags))
                 if len(rows.lines):
-                    yield rows.block(file, chunk.line, self._id_prefix(file), n_words)
+                    yield rows.block(file, chunk.line, self._id_prefix(file), len(self._numbers))
 
     def _survey(self) -> np.ndarray:
         """Settles the words and the tags, in the order of their numbers; returns the labels."""
         zero_based, n_features = self.options.zero_based, self.options.n_features
         surveys = [self._survey_file(file) for file in self.files]
-        labels = np.unique(np.concatenate([labels for _, _, labels in surveys]))
         if zero_based is None:
-            zero_based = not all(high >= 0 and low > 0 for low, high, _ in surveys)
-        high = max(high for _, high, _ in surveys)
+            zero_based = not all(high >= 0 and low > 0 for low, high, _, _ in surveys)
+        high = max(high for _, high, _, _ in surveys)
         self._first = 0 if zero_based else 1
-        n_words = max(1, high + 1 - self._first) if n_features is None else n_features
-        self.words = Names(f"w{i}" for i in range(self._first, self._first + n_words))
+        self._most = self._first + n_features if n_features is not None else max(self._first, high) + 1
+        numbers = np.unique(np.concatenate([words for _, _, words, _ in surveys]))
+        self._numbers = numbers[(numbers >= self._first) & (numbers < self._most)]
+        labels = np.unique(np.concatenate([labels for _, _, _, labels in surveys]))
+        self.words = Names(f"w{number}" for number in self._numbers.tolist())
         self.tags = Names(map(str, labels.tolist()))
         return labels
 
-    def _survey_file(self, file: InputFile) -> tuple[int, int, np.ndarray]:
-        """Finds (smallest word, largest word, labels) of the rows that can be read; the largest is -1 without any."""
-        low, high, labels = MOST_COLUMNS, -1, np.empty(0, np.int64)
+    def _survey_file(self, file: InputFile) -> tuple[int, int, np.ndarray, np.ndarray]:
+        """Finds (smallest number of a word, largest, words, labels) of the good rows; the largest is -1 without any."""
+        low, high, words, labels = MOST_COLUMNS, -1, np.empty(0, np.int32), np.empty(0, np.int64)
         lowest = 0 if self.options.zero_based is not False else 1
         for chunk in line_chunks(file, self.options):
             if not chunk.too_long:
                 arrays, first, last = svmlight_rows(np.frombuffer(chunk.data, np.uint8), lowest, MOST_COLUMNS)
+                rows = SparseRows(*arrays)
                 low, high = min(low, int(first)), max(high, int(last))
-                labels = np.union1d(labels, SparseRows(*arrays).tags)
-        return low, high, labels
+                words, labels = np.union1d(words, rows.words), np.union1d(labels, rows.tags)
+        return low, high, words, labels

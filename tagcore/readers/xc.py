@@ -15,7 +15,7 @@ from tagcore.readers.bad_rows import BadRow, ReadError
 from tagcore.readers.companions import read_names
 from tagcore.readers.input_files import Chunk, InputFile, ReadLimits, first_bytes
 from tagcore.readers.source import Source
-from tagcore.readers.sparse_rows import MOST_COLUMNS, SparseRows
+from tagcore.readers.sparse_rows import BORNE_OUT, FREE_COLUMNS, MOST_COLUMNS, SparseRows
 
 HEADER = re.compile(rb"(\d{1,18})[ \t]+(\d{1,18})[ \t]+(\d{1,18})[ \t]*\r?(?:\n|$)")
 _WORD_NAMES, _TAG_NAMES = ("words.txt", "Xf.txt"), ("tags.txt", "Yf.txt")
@@ -30,7 +30,10 @@ class XCOptions(ReadLimits):
 
 
 class ExtremeClassification(Source):
-    """Documents of Extreme Classification text; words are w0, w1, ... and tags 0, 1, ... unless files name them."""
+    """Documents of Extreme Classification text; words are w0, w1, ... and tags 0, 1, ... unless files name them.
+
+    Names are known from the start, except those of a head so large that its rows must bear it out first.
+    """
 
     format = "xc"
     Options = XCOptions
@@ -48,8 +51,18 @@ class ExtremeClassification(Source):
         folder = self.files[0].path.parent
         self._word_file = _companion(folder, options.word_names, _WORD_NAMES)
         self._tag_file = _companion(folder, options.tag_names, _TAG_NAMES)
-        self.words = _names(self._word_file, headers[0][1], "w", options)
-        self.tags = _names(self._tag_file, headers[0][2], "", options)
+        _, n_words, n_tags = headers[0]
+        self._n_words, self._n_tags = n_words, n_tags
+        self._unproven: dict[str, np.ndarray] = {}  # words or tags -> those that a row has
+        self.words, self.tags = Names(), Names()
+        if self._word_file or n_words <= FREE_COLUMNS:
+            self.words = _names(self._word_file, n_words, "w", options)
+        else:
+            self._unproven["words"] = np.zeros(n_words, bool)
+        if self._tag_file or n_tags <= FREE_COLUMNS:
+            self.tags = _names(self._tag_file, n_tags, "", options)
+        else:
+            self._unproven["tags"] = np.zeros(n_tags, bool)
 
     @property
     def inputs(self) -> list[Path]:
@@ -60,7 +73,7 @@ class ExtremeClassification(Source):
             yield from self._read(file, rows)
 
     def _read(self, file: InputFile, n_rows: int) -> Iterator[Block]:
-        n_words, n_tags = len(self.words or ()), len(self.tags)
+        n_words, n_tags = self._n_words, self._n_tags
         expected = {
             TAG: f"tag numbers from 0 to {n_tags - 1} between commas, or a blank where there are none",
             PAIR: "a pair word:value",
@@ -77,12 +90,29 @@ class ExtremeClassification(Source):
             rows = SparseRows(*xc_rows(np.frombuffer(chunk.data, np.uint8), n_words, n_tags))
             rows.report(self._rejected_rows, file, chunk, expected)
             rows.round_exactly(chunk.data)
+            for what, seen in self._unproven.items():
+                seen[rows.words if what == "words" else rows.tags] = True
             good += len(rows.lines)
             if len(rows.lines):
                 yield rows.block(file, chunk.line, self._id_prefix(file), n_words)
         rejected = self._rejected_rows.count - before
         if good + rejected < n_rows:
             raise ReadError(f"{file.name}: {good + rejected} rows, expected {n_rows} as its first line says: cut off?")
+
+    def _check(self) -> None:
+        """Makes the names of a large head once the rows have borne it out."""
+        for what, seen in self._unproven.items():
+            found = int(seen.sum())
+            if found * BORNE_OUT < seen.size:
+                least = -(-seen.size // BORNE_OUT)
+                raise ReadError(
+                    f"{self.place}, line 1: {seen.size} {what}, but the rows have {found} of them, expected at least "
+                    f"{least} where a head names more than {FREE_COLUMNS}"
+                )
+        if "words" in self._unproven:
+            self.words = _names(None, self._n_words, "w", self.options)
+        if "tags" in self._unproven:
+            self.tags = _names(None, self._n_tags, "", self.options)
 
     def _refuse(self, file: InputFile, rest: Chunk, n_rows: int) -> None:
         """Rejects rows after the last one that the header speaks of; blank lines are none."""

@@ -12,7 +12,7 @@ from tagcore.store.datasets import content_key
 from tagcore.store.files import write_text
 from tasks.cache import stored_key
 from tasks.evaluate import EvaluatedModel
-from tasks.naming import data_name
+from tasks.naming import safe_name
 from tasks.progress import ProgressReporter
 from tasks.registry.client import Registry
 from tasks.registry.model_card import measure_text
@@ -155,7 +155,7 @@ def _topics(measured: list[EvaluatedModel], folder: Path) -> tuple[str, list[Pat
     for label, one in {m.label: m for m in reversed(measured)}.items():
         if topics := topics_of(one.model):
             text += f"\n## Topics of {label}\n\n{topics_markdown(topics)}"
-            drawn.append(draw_topics(topics, folder / f"topics-{data_name(label)}.png"))
+            drawn.append(draw_topics(topics, folder / f"topics-{safe_name(label)}.png"))
     return text, drawn
 
 

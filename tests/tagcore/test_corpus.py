@@ -204,3 +204,17 @@ def test_ids_outside_the_width_are_named(bad):
     values = pa.array([[1.0, 1.0]], pa.list_(pa.float32()))
     with pytest.raises(StoreError, match=rf"column id {bad} outside 0\.\.2"):
         csr_from_lists(words, values, 3)
+
+
+@pytest.mark.parametrize(
+    ("texts", "tags", "message"),
+    [
+        (["x", "y"], ["a b", "c"], "tags of document 0 are the text 'a b', expected a list such as"),
+        (["x", "y"], [["a"], "cd"], "tags of document 1 are the text 'cd', expected a list such as"),
+        (["x", "y"], "ab", "tags is the text 'ab', expected a list with an entry for each document"),
+        ("xy", [["a"], ["b"]], "texts is the text 'xy', expected a list with an entry for each document"),
+    ],
+)
+def test_a_text_is_no_list_of_tags_or_texts(texts, tags, message):
+    with pytest.raises(ValueError, match=message):
+        Corpus.from_texts(texts, tags)

@@ -71,6 +71,17 @@ def test_odd_labels_are_named(y, message):
         label_matrix(y, 2)
 
 
+@pytest.mark.parametrize("y", [[0, 1, 2], [3, 3, 3], ["a", "b", "a"], np.array([0.5, 1, 0]), [-1, 1, -1]])
+def test_one_class_for_each_row_is_no_tag(y):
+    with pytest.raises(ValueError, match=r"y has one dimension and holds .*: one class .*LabelBinarizer"):
+        label_matrix(y, 3)
+
+
+@pytest.mark.parametrize("y", [[0, 1, 1], [False, True, True], np.array([0.0, 1.0, 1.0])])
+def test_one_tag_may_have_one_dimension(y):
+    np.testing.assert_array_equal(label_matrix(y, 3).toarray(), [[0], [1], [1]])
+
+
 @given(
     hnp.arrays(
         np.float64,

@@ -10,7 +10,6 @@ from tagcore.labelling.rules import rule_names
 from tagcore.tag_model import TagModel
 from tasks import recipe
 from tasks.kinds import kind_of, require_models
-from tasks.naming import data_name, registered_name
 from tasks.recipe import ModelChoice, RecipeError
 
 
@@ -171,32 +170,26 @@ def test_a_pair_needs_a_name_and_a_value(pair):
 
 
 @pytest.mark.parametrize(
-    ("source", "name"),
+    ("typed", "message"),
     [
-        ("demo", "demo"),
-        ("/data/bibtex/", "bibtex"),
-        ("/data/stackexchange/cooking.csv.zip", "cooking"),
-        ("/data/stackexchange:cooking", "cooking"),
-        ("notes.jsonl.gz", "notes"),
-        ("../../..", data_name("../../..")),
-        ("a b/ü ö.csv", data_name("a b/ü ö.csv")),
+        (
+            "feature.stem",
+            "there is no setting feature; perhaps features is meant; expected one of name, about, seeds, data",
+        ),
+        ("features.stemm", "there is no setting features.stemm; perhaps stem is meant; expected one of strip_accents"),
+        ("tuning.zzz", "there is no setting tuning.zzz; expected one of validation, measure"),
     ],
 )
-def test_names_of_sources_are_safe(source, name):
-    assert data_name(source) == name
-    assert name
-    assert set(name) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
+def test_a_mistyped_setting_is_told_which_there_are(typed, message):
+    with pytest.raises(RecipeError, match=message):
+        load_recipe("nightly", {typed: 1})
 
 
-def test_models_are_compared_within_one_data_set():
-    assert registered_name("demo", "demo") == "demo"
-    assert registered_name("nightly", "/x/bibtex") == "nightly-bibtex"
-
-
-def test_long_names_stay_apart():
-    one, other = (data_name(f"curve on {'x' * 60} train_documents={n}") for n in (250, 500))
-    assert one != other
-    assert max(len(one), len(other)) <= 57
+def test_a_mistyped_setting_of_a_model_is_told_which_there_are():
+    with pytest.raises(
+        RecipeError, match=r"no setting models\.0\.parms; perhaps params is meant; expected one of model"
+    ):
+        load_recipe("nightly", {"models": [{"model": "KNN", "parms": {}}]})
 
 
 def test_a_recipe_of_ratings_is_ranked_by_mae_unless_it_says_otherwise(tmp_path):

@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from tagcore.kernels.parsing.characters import BAR, COLON, COMMA, QUOTE, SPACE, TAB
+from tagcore.kernels.parsing.characters import BAR, COLON, COMMA, MINUS, PLUS, POINT, QUOTE, SPACE, TAB
 from tagcore.kernels.parsing.lines import count_byte, is_blank, line_end, skip_blanks
 from tagcore.kernels.parsing.numbers import parse_number
 from tagcore.kernels.parsing.rows import filled, note, room_for_rows
@@ -11,6 +11,8 @@ from tagcore.kernels.parsing.rules import NUMBER, PAIR, SPACE_NAME, TAG, TEXT, W
 from tagcore.kernels.parsing.svmlight import parse_labels
 from tagcore.kernels.parsing.utf8 import utf8_flaw
 
+NAMED = 1 << 62  # a label from here on is a name, which starts at byte (label - NAMED) // NAME_ROOM
+NAME_ROOM = 1 << 12  # and has as many bytes as the remainder: more than any name may have
 _LARGEST = 1e30  # so that no sum over one row leaves single precision
 
 
@@ -22,7 +24,28 @@ def _name_end(data, at, end):
 
 
 @njit(cache=True, nogil=True)
-def _parse_head(data, at, end, labels, m):
+def _parse_names(data, at, end, longest, labels, m):
+    """(labels filled, start of the last token, broken rule or 0): labels of which the first is a name."""
+    while True:
+        token = at
+        while at < end and data[at] != COMMA and data[at] != COLON:
+            at += 1
+        if at == token or at - token > longest or _like_number(data[token]) or (at < end and data[at] == COLON):
+            return m, token, TAG
+        labels[m] = NAMED + token * NAME_ROOM + at - token
+        m += 1
+        if at == end:
+            return m, token, 0
+        at += 1
+
+
+@njit(cache=True, nogil=True)
+def _like_number(byte):
+    return 48 <= byte <= 57 or byte in (MINUS, PLUS, POINT)
+
+
+@njit(cache=True, nogil=True)
+def _parse_head(data, at, end, longest, labels, m):
     """(labels filled, position of the first bar, start of the last token, broken rule or 0)."""
     bar = at
     while bar < end and data[bar] != BAR:
@@ -36,7 +59,10 @@ def _parse_head(data, at, end, labels, m):
     token, rule = at, 0
     # what touches the bar or starts with a quote is the id of the row, which may also stand without a label
     if at < stop and stop < bar and data[at] != QUOTE:
-        m, token, rule = parse_labels(data, at, stop, labels, m)
+        if _like_number(data[at]):
+            m, token, rule = parse_labels(data, at, stop, labels, m)
+        else:
+            m, token, rule = _parse_names(data, at, stop, longest, labels, m)
         at = skip_blanks(data, stop, bar)
     if rule == 0 and at < bar:
         token, stop = at, at
@@ -55,11 +81,12 @@ def _parse_space(data, bar, end, longest):
 
 
 @njit(cache=True, nogil=True)
-def vw_rows(data, longest):
+def vw_rows(data, longest, longest_label):
     """(rows, word_stops, spaces, space_starts, space_stops): what `xc_rows` gives, with labels as tags.
 
-    Word i of the rows is data[words[i]:word_stops[i]] in the namespace numbered spaces[i], whose name stands at
-    `space_starts` and has at most `longest` bytes. A word may be there twice in a row. Blank lines are no rows.
+    The labels of a row are whole numbers, or names of at most `longest_label` bytes: those from `NAMED` on. Word i of
+    the rows is data[words[i]:word_stops[i]] in the namespace numbered spaces[i], whose name stands at `space_starts`
+    and has at most `longest` bytes. A word may be there twice in a row. Blank lines are no rows.
     """
     lines, word_ptr, tag_ptr, bad = room_for_rows(data)
     n_spaces = count_byte(data, BAR)
@@ -81,7 +108,7 @@ def vw_rows(data, longest):
         if flaw >= 0:
             token, rule = flaw, TEXT
         else:
-            m, at, token, rule = _parse_head(data, at, end, labels, m)
+            m, at, token, rule = _parse_head(data, at, end, longest_label, labels, m)
         while rule == 0 and at < end:
             token = at
             if data[at] == BAR:

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from tagcore.readers.bad_rows import BadRow, ReadError, not_utf8
 from tagcore.readers.input_files import InputFile, ReadLimits, line_chunks, too_long
+from tagcore.readers.lengths import LONGEST
+from tagcore.readers.sparse_rows import BORNE_OUT, FREE_COLUMNS, MOST_COLUMNS
 
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _ATTRIBUTE = re.compile(
@@ -16,7 +18,7 @@ _SPLIT = re.compile(r"(?<![\w-])-split-number\s+(\d{1,18})(?!\d)")
 _NUMERIC = {"numeric", "real", "integer"}
 _ESCAPED = re.compile(r"\\(.)")
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
-_MOST_ATTRIBUTES = 1 << 24
+_DATA = re.compile(rb"^[ \t]*@data\b", re.I | re.M)
 
 
 class Attribute(NamedTuple):
@@ -57,10 +59,28 @@ def read_header(file: InputFile, limits: ReadLimits) -> Header:
             raise BadRow(file.name, line, attribute.name, f"a name of its own: line {first} has the same")
         lines[attribute.name] = line
         attributes.append(attribute)
-        if len(attributes) > _MOST_ATTRIBUTES:
-            raise BadRow(file.name, line, attribute.name, f"at most {_MOST_ATTRIBUTES} attributes")
+        if len(attributes) == FREE_COLUMNS + 1:
+            _require_borne_out(file, limits)
+        if len(attributes) > MOST_COLUMNS:
+            raise BadRow(file.name, line, attribute.name, f"at most {MOST_COLUMNS} attributes")
     what = "no @data line: cut off?" if attributes else "no documents: the file has no ARFF header"
     raise ReadError(f"{file.name}: {what}")
+
+
+def _require_borne_out(file: InputFile, limits: ReadLimits) -> None:
+    """Raises where there are far more attributes than the bytes of the rows could speak of; looks without parsing."""
+    attributes = in_rows = 0
+    data = None
+    for chunk in line_chunks(file, limits):
+        data = data or _DATA.search(chunk.data)
+        head = chunk.data[: data.start()] if data and not in_rows else b"" if data else chunk.data
+        attributes += head.lower().count(b"@attribute")
+        in_rows += len(chunk.data) - len(head)
+    if in_rows * BORNE_OUT < attributes:
+        raise ReadError(
+            f"{file.name}: {attributes} attributes, but {in_rows} bytes of rows, expected at least "
+            f"{-(-attributes // BORNE_OUT)} where there are more than {FREE_COLUMNS} attributes"
+        )
 
 
 def header_lines(file: InputFile, limits: ReadLimits) -> Iterator[tuple[int, str]]:
@@ -85,6 +105,8 @@ def _parse(file: InputFile, line: int, text: str) -> Attribute:
     name, kind = match.groups()
     if name[0] in "'\"":
         name = _ESCAPED.sub(lambda m: _ESCAPES.get(m[1], m[1]), name[1:-1])
+    if len(name) > LONGEST["tag"]:
+        raise BadRow(file.name, line, name, f"at most {LONGEST['tag']:,} characters as the name of an attribute")
     if kind.lower() in _NUMERIC:
         return Attribute(name, False, line)
     categories = [c.strip().strip("'\"") for c in kind.strip("{}").split(",")]

@@ -57,6 +57,7 @@ def test_bad_data(tagflow, standing, tmp_path, case):
     errors = [line for line in done.stderr.splitlines() if line.startswith("tagflow: ")]
     assert len(errors) == 1
     assert message in errors[0]
+    assert str(source) in errors[0]  # what a person typed, not where it is stored
     assert "Traceback" not in done.stderr
     after = snapshot(tagflow.home)
     assert before.items() <= after.items()
@@ -78,6 +79,21 @@ def test_bad_rows_can_be_left_out_and_are_listed(tagflow, tmp_path):
     assert "text" in rejected["reason"]
     again = tagflow("ingest", str(tmp_path / "a.jsonl"), "--skip-bad-rows")
     assert f"stands already: 1 bad rows left out, see {side_file}" in again.stderr
+
+
+def test_ingest_takes_the_options_of_a_reader_and_tells_how_tags_split(tagflow, tmp_path):
+    table = tmp_path / "a-2026-11-16.csv"
+    table.write_text("abstract|labels\nred apples|fruit;red\nblue sky|blue\n")
+    done = tagflow("ingest", str(table))
+    assert "name the right one by text=NAME (--option text=NAME" in done.stderr
+    options = ("--option", "text=abstract", "--option", "tags=labels")
+    done = tagflow("ingest", str(table), *options, "--name", "mine", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["counts"] == {"documents": 2, "taggings": 3, "tags": 3}
+    assert "read mine" in done.stderr
+    assert "tags are split at ';', which the option tag_separator changes" in done.stderr
+    again = tagflow("ingest", str(table.rename(tmp_path / "a-2026-11-17.csv")), *options)
+    assert "stands already" in again.stderr
 
 
 def test_a_registry_out_of_reach_stops_before_any_work(tagflow, standing):

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tagcore.readers import open_source
+from tagcore.readers.arff import header
 from tagcore.readers.bad_rows import BadRow, ReadError
 from tests.tagcore.readers.helpers import gzipped, read
 
@@ -134,6 +135,8 @@ OUTSIDE = '<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/hostname">]><labels><labe
         ("<labels><label/></labels>", "a label without a name"),
         ("<labels>\n<label name='x'/>\n<label name='x'/></labels>", "line 3: label 'x' again, first in line 2"),
         ("<labels/>", "no label elements"),
+        ("<?xml version='1.0' encoding='klingon'?><labels/>", "an encoding that cannot be read.*klingon"),
+        ("<?xml version='1.0' encoding='euc-jp'?><labels/>", "an encoding that cannot be read"),
         (f"<labels>{'<x/>' * 100}</labels>", "longer than 256 bytes"),
     ],
 )
@@ -141,6 +144,26 @@ def test_label_files_that_do_not_hold(tmp_path: Path, xml: str, message: str) ->
     with pytest.raises(ReadError, match=message) as caught:
         read(write(tmp_path, "{}", xml=xml), row_bytes=256)
     assert str(tmp_path / "a.xml") in str(caught.value)
+
+
+def test_more_attributes_than_the_rows_could_speak_of_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(header, "FREE_COLUMNS", 40)
+    many = "".join(f"@attribute a{i} numeric\n" for i in range(300))
+    head = HEADER.replace("@data", f"{many}@data")
+    n = head.lower().count("@attribute")
+    path = write(tmp_path, "{0 1}", header=head)
+    with pytest.raises(ReadError, match=rf"a\.arff: {n} attributes, but \d+ bytes of rows, expected at least 20"):
+        open_source(path)
+    write(tmp_path, "{0 1}\n" * 20, header=head)
+    assert len(read(path).documents) == 20
+
+
+def test_names_have_a_longest_length(tmp_path: Path) -> None:
+    path = write(tmp_path, "{0 1}", header=HEADER.replace("@data", f"@attribute {'x' * 1001} numeric\n@data"))
+    with pytest.raises(BadRow, match="at most 1,000 characters as the name of an attribute"):
+        open_source(path)
 
 
 def test_prefixes_that_make_two_labels_one(tmp_path: Path) -> None:

@@ -40,6 +40,26 @@ def test_tabs_and_other_delimiters(tmp_path: Path) -> None:
     assert read(table(tmp_path / "a.csv", "text;tags\na, b;x\n"), delimiter=";").tags == [["x"]]
 
 
+@pytest.mark.parametrize("delimiter", [",", ";", "|", "\t"])
+def test_the_delimiter_is_found_out(tmp_path: Path, delimiter: str) -> None:
+    rows = (["id", '"text"', "tags"], ["1", "a b", "x"])
+    path = table(tmp_path / "a.csv", "\n".join(map(delimiter.join, rows)))
+    got = read(path)
+    assert (got.ids, got.documents[0]["text"], got.tags) == (["1"], "a b", [["x"]])
+
+
+def test_a_comma_beats_what_parts_the_header_no_better(tmp_path: Path) -> None:
+    got = read(table(tmp_path / "a.csv", '\n"text;more",tags\na;b,x\n'), text="text;more")
+    assert (got.documents[0]["text"], got.tags) == ("a;b", [["x"]])
+
+
+@pytest.mark.parametrize(("cell", "told"), [("a|b", "'|'"), ("a b", "white space")])
+def test_how_tags_were_split_is_told_where_it_was_found_out(tmp_path: Path, cell: str, told: str) -> None:
+    path = table(tmp_path / "a.csv", f"text,tags\nx,{cell}\n")
+    assert read(path).source.remark == f"tags are split at {told}, which the option tag_separator changes"
+    assert read(path, tag_separator="|").source.remark == ""
+
+
 @pytest.mark.parametrize(
     ("cells", "tags"),
     [
@@ -72,7 +92,11 @@ def test_columns_by_other_names_and_in_any_case(tmp_path: Path) -> None:
     ("header", "options", "message"),
     [
         ("a,b", {}, "line 1: no text, content, body, title; there are 'a', 'b'"),
-        ("text,labels", {}, "no tags; there are 'labels', 'text'"),
+        (
+            "text,labels",
+            {},
+            r"no tags; there are 'labels', 'text': .*\(--option tags=NAME, in",
+        ),
         ("text,tags", {"text": "body"}, "no 'body', which was named as text"),
         ("text,tags,text", {}, "two columns are called 'text'"),
         ('text,"tags', {}, "expected a header"),

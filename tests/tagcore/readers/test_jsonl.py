@@ -132,6 +132,11 @@ def test_html_is_stripped_where_the_texts_hold_it(tmp_path: Path) -> None:
         (b'{"tags": [{"tag": "t", "count": "1"}]}', "1", "a whole number of at least 1"),
         (b'{"tags": [{"tag": "t", "count": true}]}', True, "a whole number of at least 1"),
         (b'{"tags": [{"tag": "t", "user": 5}]}', 5, "a string as user"),
+        (b'{"tags": ["' + b"t" * 1001 + b'"]}', "t" * 1001, "at most 1,000 characters as tag"),
+        (b'{"tags": [{"tag": "' + b"t" * 1001 + b'"}]}', "t" * 1001, "at most 1,000 characters as tag"),
+        (b'{"tags": [{"tag": "t", "user": "' + b"u" * 1001 + b'"}]}', "u" * 1001, "at most 1,000 characters as user"),
+        (b'{"id": "' + b"i" * 1001 + b'"}', "i" * 1001, "at most 1,000 characters as id"),
+        (b'{"title": "' + b"x" * 10_001 + b'"}', "x" * 10_001, "at most 10,000 characters as title"),
         (b'{"text": "caf\xe9"}', b"\xe9", "UTF-8"),
         (b'{"text": "\\ud800"}', "'\\ud800'", "no half surrogate"),
         (b'{"text": ' + b"[" * 100_000, None, "a JSON object that can be read"),
@@ -151,6 +156,22 @@ def test_bad_rows_are_named(tmp_path: Path, line: bytes, value: object, expected
 
     got = read(path, skip_bad_rows=tmp_path / "rejected")
     assert (got.ids, got.source.rejected, list(got.source.tags)) == (["1", "3"], 1, ["good"])
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.json"])
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_json_array_is_told_how_to_become_lines(tmp_path: Path, name: str, indent: int | None) -> None:
+    path = tmp_path / name
+    path.write_text(json.dumps([{"text": "x", "tags": ["t"]}], indent=indent))
+    with pytest.raises(BadRow, match=r"line 1: found .*, expected a JSON object a line.* jq -c '\.\[\]'"):
+        read(path)
+
+
+def test_a_json_object_over_several_lines_is_told_how_to_become_one(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"text": "x", "tags": ["t"]}, indent=2))
+    with pytest.raises(BadRow, match=r"line 1: found '\{', expected a JSON object a line.* jq -c '\.'"):
+        read(path)
 
 
 @pytest.mark.parametrize("count", ["NaN", "Infinity", "-Infinity", "1e400"])

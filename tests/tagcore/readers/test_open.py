@@ -230,3 +230,18 @@ def test_counted_words_can_be_stored_and_loaded(tmp_path: Path) -> None:
     assert corpus.words is not None
     assert corpus.words.toarray().tolist() == [[1, 0, 0], [0, 2, 0], [0, 0, 0], [0, 4, 3], [0, 0, 0]]
     assert corpus.tags.toarray().tolist() == [[1, 0], [0, 0], [0, 1], [1, 1], [0, 0]]
+
+
+def test_the_date_in_the_name_of_one_file_is_no_part_of_its_fingerprint(tmp_path: Path) -> None:
+    row = {"text": "x", "tags": ["t"]}
+    monday, tuesday = (jsonl(tmp_path / f"notes-2026-11-{day}.jsonl", row) for day in (16, 17))
+    assert source_fingerprint(monday) == source_fingerprint(tuesday)
+    assert source_fingerprint(monday) != source_fingerprint(jsonl(tmp_path / "others-2026-11-16.jsonl", row))
+    both = source_fingerprint(tmp_path)
+    (tmp_path / "notes-2026-11-17.jsonl").rename(tmp_path / "notes-2026-11-18.jsonl")
+    assert source_fingerprint(tmp_path) != both  # its ids name the files
+
+
+def test_a_data_set_of_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(ReadError, match=f"no such file or folder, and no folder {tmp_path}/none with a data set"):
+        open_source(f"{tmp_path}/none:cooking")

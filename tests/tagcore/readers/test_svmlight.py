@@ -2,6 +2,7 @@
 
 import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,14 +22,20 @@ def write(path: Path, text: str | bytes) -> Path:
     return path
 
 
+def with_words(*expected: Any) -> np.ndarray:
+    """Stacks matrices of scikit-learn without the columns of words that no row has."""
+    matrix = np.vstack([m.toarray() for m in expected])
+    return matrix[:, matrix.any(axis=0)]
+
+
 def test_labels_words_comments_and_queries(tmp_path: Path) -> None:
     got = read(write(tmp_path / "a.svm", SMALL))
     assert got.tags == [["1", "12"], [], ["-1"], ["12"]]
     assert list(got.source.tags) == ["-1", "1", "12"]
-    assert list(got.source.words or ()) == ["w1", "w2", "w3", "w4", "w5", "w6", "w7"]
+    assert list(got.source.words or ()) == ["w2", "w3", "w7"]
     assert got.ids == ["1", "4", "5", "6"]
     words, labels = load_svmlight_file(io.BytesIO(SMALL.encode()), multilabel=True)
-    np.testing.assert_array_equal(got.words, words.toarray())
+    np.testing.assert_array_equal(got.words, with_words(words))
     assert [tuple(map(float, t)) for t in got.tags] == labels
 
 
@@ -36,10 +43,12 @@ def test_whether_the_first_word_is_0_or_1_is_found_out_or_said(tmp_path: Path) -
     path = write(tmp_path / "a.libsvm", "1 1:1 2:2\n2 2:3\n")
     np.testing.assert_array_equal(read(path).words, [[1, 2], [0, 3]])
     got = read(path, zero_based=True, n_features=4)
-    np.testing.assert_array_equal(got.words, [[0, 1, 2, 0], [0, 0, 3, 0]])
-    assert list(got.source.words or ()) == ["w0", "w1", "w2", "w3"]
+    np.testing.assert_array_equal(got.words, [[1, 2], [0, 3]])
+    assert list(got.source.words or ()) == ["w1", "w2"]
+    with pytest.raises(BadRow, match=r"line 1: found '2:2', expected a word number from 0 to 1"):
+        read(path, zero_based=True, n_features=2)
     write(path, "1 1:1\n2 0:0\n")
-    np.testing.assert_array_equal(read(path).words, [[0, 1], [0, 0]])
+    np.testing.assert_array_equal(read(path).words, [[1], [0]])
     with pytest.raises(BadRow, match=r"line 2: found '0:0', expected a word number from 1 to 1"):
         read(path, zero_based=False)
 
@@ -51,16 +60,21 @@ def test_all_files_of_a_split_count_the_same_way(tmp_path: Path) -> None:
         gzipped(tmp_path / "a_test.svm.gz", other.encode())
         got = read(tmp_path)
         X, y, X2, y2 = load_svmlight_files([io.BytesIO(t.encode()) for t in (first, other)], multilabel=True)
-        np.testing.assert_array_equal(got.words, np.vstack([X.toarray(), X2.toarray()]))
+        np.testing.assert_array_equal(got.words, with_words(X, X2))
         assert [tuple(map(float, t)) for t in got.tags] == y + y2
         assert [(d["id"], d["split"]) for d in got.documents] == [("train:1", "train"), ("test:1", "test")]
 
 
-def test_a_file_of_labels_alone_has_one_word_as_in_scikit_learn(tmp_path: Path) -> None:
+def test_a_file_of_labels_alone_has_no_words(tmp_path: Path) -> None:
     got = read(write(tmp_path / "a.svm", "1\n2,3\n"))
-    words, _ = load_svmlight_file(io.BytesIO(b"1\n2,3\n"), multilabel=True)
     assert got.words is not None
-    assert got.words.shape == words.shape == (2, 1)
+    assert got.words.shape == (2, 0)
+
+
+def test_words_that_no_row_has_get_no_name(tmp_path: Path) -> None:
+    got = read(write(tmp_path / "a.svm", "1 3:1 16777215:2\n2 3:4\n"))
+    assert list(got.source.words or ()) == ["w3", "w16777215"]
+    np.testing.assert_array_equal(got.words, [[1, 2], [4, 0]])
 
 
 @pytest.mark.parametrize(
@@ -98,7 +112,7 @@ def test_bad_rows_are_named_and_count_for_nothing(tmp_path: Path, row: str, valu
     assert (caught.value.file, caught.value.line, caught.value.value) == (str(path), 2, value)
     got = read(path, skip_bad_rows=tmp_path / "rejected")
     assert (got.ids, got.source.rejected, list(got.source.tags)) == (["1", "3"], 1, ["7", "8"])
-    np.testing.assert_array_equal(got.words, [[1, 0, 0], [0, 0, 3]])
+    np.testing.assert_array_equal(got.words, [[1, 0], [0, 3]])
 
 
 @pytest.mark.parametrize("text", ["", "\n# nothing\n", "1 1:x\n"])
@@ -146,5 +160,5 @@ def test_equal_to_scikit_learn(tmp_path_factory, rows: list, first: int, block: 
     )
     source = open_source(write(tmp_path_factory.mktemp("written") / "a.svm", body), zero_based=zero_based)
     got = whole(source, block)
-    np.testing.assert_array_equal(got.words, expected.toarray().astype(np.float32))
+    np.testing.assert_array_equal(got.words, with_words(expected.astype(np.float32)))
     assert [tuple(map(float, t)) for t in got.tags] == tags

@@ -45,6 +45,19 @@ def test_namespaces_values_labels_and_ids(tmp_path: Path) -> None:
     assert got.ids == ["1", "3", "4", "5", "6", "7"]
 
 
+def test_labels_may_be_names(tmp_path: Path) -> None:
+    got = read(write(tmp_path / "a.vw", "spam,späte_nacht |a x\n7 | x\nham 'id | y\nham,spam,ham | z\n10 | z\nid| z\n"))
+    assert got.tags == [["spam", "späte_nacht"], ["7"], ["ham"], ["ham", "spam"], ["10"], []]
+    assert list(got.source.tags) == ["7", "10", "spam", "späte_nacht", "ham"]
+
+
+def test_a_pair_of_files_has_the_same_named_labels(tmp_path: Path) -> None:
+    write(tmp_path / "a_train.vw", "spam | x\n")
+    write(tmp_path / "a_test.vw", "3 | x\nham,spam | x\n")
+    got = read(tmp_path)
+    assert got.tags == [["spam"], ["3"], ["ham", "spam"]]
+
+
 def test_a_word_that_a_row_takes_back_is_not_there(tmp_path: Path) -> None:
     source = open_source(write(tmp_path / "a.vw", "1 | x:2 y x:-2\n"))
     assert [block.words.nnz for block in source.blocks() if block.words is not None] == [1]
@@ -73,8 +86,13 @@ def test_it_is_recognised_by_how_it_begins(tmp_path: Path) -> None:
         ("1 2.0 | x", "2.0", "weights and costs are not read"),
         ("1 2.0 'id | x", "2.0", "weights and costs are not read"),
         ("1 'id more | x", "'id", "weights and costs are not read"),
-        ("1.5 | x", "1.5", "whole numbers between commas"),
-        ("1,,2 | x", ",", "whole numbers between commas"),
+        ("1.5 | x", "1.5", "whole numbers, or names"),
+        ("1,,2 | x", ",", "whole numbers, or names"),
+        ("1,spam | x", "spam", "whole numbers, or names"),
+        ("spam,1 | x", "1", "whole numbers, or names"),
+        ("spam,,ham | x", ",", "whole numbers, or names"),
+        ("spam:2 | x", "spam:2", "weights and costs are not read"),
+        (f"{'s' * 1001} | x", "s" * 1001, "names of at most 1,000 bytes"),
         ("2,1,2 | x", "2", "every label once"),
         ("1 |f:0.5 x", "|f:0.5", "a namespace of at most 255 bytes and without a weight"),
         (f"1 |{'f' * 256} x", f"|{'f' * 256}", "a namespace of at most 255 bytes"),

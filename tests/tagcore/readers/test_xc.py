@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
-from tagcore.readers import open_source
+from tagcore.corpus import Names
+from tagcore.readers import open_source, xc
 from tagcore.readers.bad_rows import BadRow, ReadError
 from tests.tagcore.readers.helpers import gzipped, read, whole
 
@@ -100,6 +101,7 @@ def test_bad_rows_are_named(tmp_path: Path, row: str, value: str, expected: str)
         ("1 3\n0 0:1\n", "line 1: found '1 3', expected three whole numbers"),
         ("1 0 2\n0\n", "from 1 to .* words"),
         ("1 99999999999 2\n0\n", "from 1 to .* words"),
+        ("999999999999999999 3 2\n0 0:1\n", "1 rows, expected 999999999999999999 as its first line says"),
         ("", "no documents"),
         ("0 3 2\n\n", "no documents"),
     ],
@@ -108,6 +110,33 @@ def test_headers_that_do_not_hold(tmp_path: Path, text: str, message: str) -> No
     with pytest.raises(ReadError, match=message) as caught:
         read(write(tmp_path / "a.txt", text), format="xc")
     assert str(tmp_path / "a.txt") in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("head", "what", "width"), [("2 300000 2", "words", "300000"), ("2 3 16777216", "tags", "16777216")]
+)
+def test_a_large_head_that_the_rows_do_not_bear_out_is_refused(
+    tmp_path: Path, head: str, what: str, width: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+    monkeypatch.setattr(xc, "_names", lambda path, n, *rest: made.append(n) or Names())
+    path = write(tmp_path / "a.txt", f"{head}\n0,1 0:1 2:1\n1 1:1\n")
+    rows_have = "3" if what == "words" else "2"
+    with pytest.raises(ReadError, match=rf"a\.txt, line 1: {width} {what}, but the rows have {rows_have} of them"):
+        list(open_source(path).blocks())
+    assert int(width) not in made  # no name before the rows are known
+
+
+def test_a_large_head_that_the_rows_bear_out_names_them_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(xc, "FREE_COLUMNS", 4)
+    source = open_source(write(tmp_path / "a.txt", "2 32 5\n4,0 0:1 31:2\n1 1:1\n"))
+    assert len(source.words or ()) == 0
+    (block,) = source.blocks()
+    assert list(source.words or ()) == [f"w{i}" for i in range(32)]
+    assert list(source.tags) == ["0", "1", "2", "3", "4"]
+    assert block.taggings["tag"].to_pylist() == [4, 0, 1]
+    assert block.words is not None
+    assert block.words[0, 31] == 2
 
 
 def test_blank_lines_at_the_end_are_no_rows(tmp_path: Path) -> None:

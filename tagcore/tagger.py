@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from safetensors.numpy import load_file, save_file
 
 from tagcore.base import best_k
-from tagcore.corpus import names_table
+from tagcore.corpus import Names, names_table
 from tagcore.labelling.expected_f import ExpectedF
 from tagcore.labelling.thresholds import load_thresholds, require_thresholds, save_thresholds
 from tagcore.scoring.calibration import CALIBRATORS, Calibrator
@@ -117,12 +117,16 @@ class Tagger:
     def explain(self, text: str, tag: str) -> list[WordPush] | None:
         """What each known word of the text did to the score of the tag, strongest first; None where the model cannot
         tell. The push of no word (`word` is None) is the tag's own, whatever the text."""
+        return self.explain_row(self.rows([text]), tag)
+
+    def explain_row(self, row: sp.csr_matrix, tag: str) -> list[WordPush] | None:
+        """As `explain`, of the one row of a text."""
         if tag not in self.tag_names:
             raise ValueError(f"no tag {tag!r}: it is none of the {len(self.tag_names)} that this model knows")
         explain = getattr(self.model, "explain", None)
         if explain is None:
             return None
-        return pushes(explain(self.rows([text]), self.tag_names.index(tag)), self.vectoriser.terms_)
+        return pushes(explain(row, self.tag_names.index(tag)), self.vectoriser.terms_)
 
     def top_k(self, rows: sp.csr_matrix, k: int) -> tuple[np.ndarray, np.ndarray]:
         """The model's own ranking and scores."""
@@ -153,6 +157,16 @@ class Tagger:
             if not isinstance(text, str):
                 raise ValueError(f"text {number} is {reprlib.repr(text)}, expected a string")
         return self.vectoriser.transform([strip_html(text) for text in texts])
+
+    def word_columns(self, words: Names) -> sp.csr_matrix:
+        """Counted words of a source × the columns that the vectoriser takes, matched by the names of its terms."""
+        vectoriser = self.vectoriser
+        pairs = [
+            (words.find(term), column) for term, column in zip(vectoriser.terms_, vectoriser.columns_, strict=True)
+        ]
+        rows, columns = np.array([p for p in pairs if p[0] is not None], int).reshape(-1, 2).T
+        ones = np.ones(rows.size, np.float32)
+        return sp.csr_matrix((ones, (rows, columns)), shape=(len(words), vectoriser.n_features_in_))
 
     def save(self, folder: Path | str, **manifest: dict) -> None:
         """A folder that must not stand yet; `manifest` are the parameters and inputs it was made from."""

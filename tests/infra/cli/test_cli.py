@@ -139,7 +139,7 @@ def test_an_interrupted_run_says_that_it_can_go_on(tagflow):
         (("run", "--recipe", "nope"), "no preset 'nope'; there are"),
         (("run", "--set", "split.test=2.0"), "split.test = 2.0"),
         (("run", "--set", "nonsense"), "expected name=value"),
-        (("tag", "--file", "/nonexistent/file"), "No such file"),
+        (("tag", "--file", "/nonexistent/file"), "there is no such file"),
         (("tag", "x", "--model", "/nonexistent"), "no such folder"),
     ],
 )

@@ -241,7 +241,7 @@ def test_every_model_is_calibrated_unless_told_otherwise(tmp_path):
     chosen = load_recipe(str(recipe), {"grid": {"split.seed": [0, 1]}})
     assert [[m.calibrate for m in r.models] for r in [chosen, *chosen.expand()]] == [["isotonic", None]] * 3
     assert "calibrate" not in str(load_recipe("ratings")._set_for_documents())
-    with pytest.raises(RecipeError, match="models.0.calibrate = 'maybe'"):
+    with pytest.raises(RecipeError, match=r"models.0.calibrate = 'maybe'"):
         load_recipe(str(recipe), {"models": [{"model": "KNN", "calibrate": "maybe"}]})
 
 

@@ -1,5 +1,6 @@
 """Makes this process ready to run flows: settings, Prefect's API, and quiet loggers."""
 
+import logging
 import os
 from collections.abc import Callable
 from functools import partial
@@ -21,6 +22,7 @@ def prepare(home: Path | None, say: Callable[[str], None], cluster: str | None =
     from tasks.cluster.backend import Cluster
     from tasks.settings import load_settings
 
+    logging.raiseExceptions = False  # a log line that Prefect's server cannot take is no news beside the error itself
     settings = load_settings(home=home, cluster=cluster)
     Cluster.of(settings)  # a wrong setting is told now, not when the server has started
     require_writable(settings.state)

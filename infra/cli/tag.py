@@ -143,9 +143,11 @@ class _Job:
     def tell_end(self, into: Path | None) -> None:
         """Says how many texts were tagged, and how many of them the model knows nothing of."""
         if self.unknown:
-            which = "no word of this text is" if self.done == 1 else f"{self.unknown:,} of {self.done:,} texts have no"
             given = "the model's fallback" if self._tagger.tag_shares is None else "the most popular tags"
-            self._console.say(f"{which} known{'' if self.done == 1 else ' word'}: what is given are {given}")
+            if self.done == 1:
+                self._console.say(f"no word of this text is known: it gets {given}")
+            else:
+                self._console.say(f"{self.unknown:,} of {self.done:,} texts have no known word: they get {given}")
         if into is not None or self._told != self._begun:
             self._console.say(f"{self._line()}{f', into {into}' if into else ''}")
 

@@ -21,6 +21,7 @@ JSON_ENDINGS, PARQUET = (".jsonl", ".ndjson"), ".parquet"
 _SCHEMA = pa.schema(
     [("id", pa.string()), ("tags", pa.list_(pa.string())), ("scores", pa.list_(pa.float64())), ("known_words", "int64")]
 )
+_encode = json.JSONEncoder(ensure_ascii=False).encode  # made once: json.dumps would make one for each text
 
 
 class Tagged(NamedTuple):
@@ -63,14 +64,13 @@ class JsonLines:
 
     def write(self, batch: list[Tagged]) -> None:
         for text in batch:
-            self._stream.write(json.dumps(self._plain(text), ensure_ascii=False) + "\n")
+            self._stream.write(_encode(self._plain(text)) + "\n")
         self._stream.flush()
 
     def _plain(self, text: Tagged) -> dict[str, Any]:
-        tags = [
-            {"tag": s.tag, "score": round(s.score, 6)} | explanation_data(text.why.get(s.tag), self._words)
-            for s in text.suggestions
-        ]
+        tags: list[dict[str, Any]] = [{"tag": s.tag, "score": round(s.score, 6)} for s in text.suggestions]
+        for tag in tags if text.why else ():
+            tag |= explanation_data(text.why.get(tag["tag"]), self._words)
         head = {"id": text.id} if self._ids else {}
         return {**head, "tags": tags, "known_words": text.known_words, "calibrated": self._calibrated}
 

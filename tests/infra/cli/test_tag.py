@@ -170,10 +170,10 @@ def test_only_a_calibrated_score_is_called_a_probability(run):
 
 def test_texts_without_a_known_word_are_told_and_get_the_popular_tags(run):
     lines, told = run("zzz")
-    assert "no word of this text is known: what is given are the most popular tags" in told
+    assert "no word of this text is known: it gets the most popular tags" in told
     assert lines[0].startswith("cars 0.600\tfruit 0.400\trock")
     lines, told = run("zzz", "red car", "qqq", "")
-    assert "2 of 4 texts have no known word" in told
+    assert "2 of 4 texts have no known word: they get the most popular tags" in told
     assert "fallback" in run("zzz", model="bare")[1]
 
 

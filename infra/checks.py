@@ -43,13 +43,16 @@ def _machine() -> Iterator[Check]:
 
 
 def _packages() -> Iterator[Check]:
-    for name in PACKAGES:
+    for name in (*PACKAGES, *TRAPS):
         try:
-            yield Check(name, "ok", importlib.metadata.version(name))
+            version = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             yield Check(name, "bad", "not installed: run `make setup`")
-    for name, limit in TRAPS.items():
-        version = importlib.metadata.version(name)
+            continue
+        if name not in TRAPS:
+            yield Check(name, "ok", version)
+            continue
+        limit = TRAPS[name]
         good = tuple(int(p) for p in version.split(".")[:2]) < limit
         yield Check(name, "ok" if good else "bad", f"{version}, Prefect 3.8 needs below {'.'.join(map(str, limit))}")
 
@@ -77,8 +80,14 @@ def _services(home: Path | None) -> list[tuple[str, Callable[[], str]]]:
         return f"writable, {free:.1f} GiB free"
 
     def prefect() -> str:
-        if settings().prefect != "server":
-            return settings().prefect
+        chosen = settings().prefect
+        if chosen == "ephemeral":
+            return "ephemeral: inside each run"
+        if chosen != "server":
+            from infra.session import require_prefect
+
+            require_prefect(chosen)
+            return f"{chosen} answers"
         from infra.stack.prefect import server_status
 
         server = server_status(settings().state)

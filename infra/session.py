@@ -1,5 +1,6 @@
 """Makes this process ready to run flows: settings, Prefect's API, and quiet loggers."""
 
+import logging
 import os
 from collections.abc import Callable
 from functools import partial
@@ -21,6 +22,7 @@ def prepare(home: Path | None, say: Callable[[str], None], cluster: str | None =
     from tasks.cluster.backend import Cluster
     from tasks.settings import load_settings
 
+    logging.raiseExceptions = False  # a log line that Prefect's server cannot take is no news beside the error itself
     settings = load_settings(home=home, cluster=cluster)
     Cluster.of(settings)  # a wrong setting is told now, not when the server has started
     require_writable(settings.state)
@@ -33,7 +35,7 @@ def prepare(home: Path | None, say: Callable[[str], None], cluster: str | None =
         say("starting Prefect's API inside this process (about half a minute)")
         connect(None, settings.state)
     else:
-        _require_answer(settings.prefect)
+        require_prefect(settings.prefect)
         os.environ["PREFECT_API_URL"] = settings.prefect
         os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
     return settings
@@ -52,12 +54,20 @@ def _use_the_wait(settings: "Settings", server: "Server") -> None:
     require_reachable(Workspace.from_settings(settings).registry)
 
 
-def _require_answer(api: str) -> None:
+def require_prefect(api: str) -> None:
+    """Fails within seconds where no Prefect API answers at the address."""
     import httpx
 
     from infra.stack.prefect import PrefectServerError
 
     try:
-        httpx.get(f"{api.rstrip('/')}/health", timeout=5)
+        answer = httpx.get(f"{api.rstrip('/')}/health", timeout=5)
     except (httpx.TransportError, httpx.InvalidURL) as error:
         raise PrefectServerError(f"Prefect's API at {api}: cannot be reached ({error})") from error
+    # a page instead of JSON is the server's, not the API's
+    page = answer.status_code == 200 and "json" not in answer.headers.get("content-type", "")
+    if page or answer.status_code == 404 or answer.status_code >= 500:
+        what = "a page" if page else f"status {answer.status_code}"
+        raise PrefectServerError(
+            f"Prefect's API at {api}: {what} at /health, expected the address of an API, such as http://host:4200/api"
+        )

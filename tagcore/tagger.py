@@ -1,6 +1,7 @@
 """What is stored and served: vectoriser, model, tag names, calibrator, thresholds in one folder; raw text goes in."""
 
 import json
+import reprlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,23 +11,26 @@ import numpy as np
 import scipy.sparse as sp
 from safetensors.numpy import load_file, save_file
 
-from tagcore.corpus import names_table
+from tagcore.base import best_k
+from tagcore.corpus import Names, names_table
 from tagcore.labelling.expected_f import ExpectedF
 from tagcore.labelling.thresholds import load_thresholds, require_thresholds, save_thresholds
 from tagcore.scoring.calibration import CALIBRATORS, Calibrator
 from tagcore.scoring.explanation import WordPush, pushes
-from tagcore.store.datasets import Dataset, StoreError, write_dataset
+from tagcore.store.datasets import MANIFEST, Dataset, StoreError, write_dataset
 from tagcore.tag_model import TagModel
 from tagcore.text import Vectoriser
 from tagcore.text.html import strip_html
 
 HEAD = "tagger.json"
-CALIBRATOR, THRESHOLDS = "calibrator.safetensors", "thresholds.safetensors"
+CALIBRATOR, THRESHOLDS, SHARES = "calibrator.safetensors", "thresholds.safetensors", "tag_shares.safetensors"
 
 
 class Suggestion(NamedTuple):
+    """A tag and its score: the probability that it is right where the tagger is calibrated, else the model's own."""
+
     tag: str
-    score: float  # the calibrated probability that the tag is right, where the tagger has a calibrator
+    score: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +55,7 @@ class Tagger:
     tag_names: list[str]
     calibrator: Calibrator | None = None
     thresholds: np.ndarray | None = None  # a tag is given to a text whose score lies above its own
+    tag_shares: np.ndarray | None = None  # of the training documents: what a text without a known word gets
 
     def __post_init__(self) -> None:
         words = len(self.vectoriser.idf_)
@@ -62,21 +67,47 @@ class Tagger:
             raise ValueError(f"{len(self.tag_names)} tag names, the model was trained on {self.model.n_labels_}")
         if self.thresholds is not None:
             require_thresholds(self.thresholds, self.model.n_labels_)
+        if self.tag_shares is not None:
+            _require_shares(self.tag_shares, self.model.n_labels_)
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether the scores of suggestions are probabilities of being right, learnt on documents not trained on."""
+        return self.calibrator is not None
 
     def suggest(self, texts: Sequence[str], k: int = 5) -> list[list[Suggestion]]:
-        """The k best tags of every text, best first. A text without a known word gets what the model falls back on."""
-        tags, scores = self.top_k(self._rows(texts), k)
-        return [
-            [Suggestion(self.tag_names[t], float(s)) for t, s in zip(*pair, strict=True)]
-            for pair in zip(tags, self.proba(scores), strict=True)
-        ]
+        """The k best tags of every text, best first. A text without a known word gets the most popular tags."""
+        return self.suggest_rows(self.rows(texts), k)
 
     def label(self, texts: Sequence[str]) -> list[list[Suggestion]]:
-        """Every tag whose score is above its threshold, most probable first; without thresholds, those above 1/2."""
+        """Every tag whose score is above its threshold, most probable first; without thresholds, those above 1/2. A
+        text without a known word gets the tags that more than half of the training documents have."""
+        return self.label_rows(self.rows(texts))
+
+    def suggest_rows(self, rows: sp.csr_matrix, k: int = 5) -> list[list[Suggestion]]:
+        """As `suggest`, of the `rows` of texts."""
+        tags, scores = self.top_k(rows, k)
+        scores = self.proba(scores)
+        if self.tag_shares is not None:
+            wordless = np.diff(rows.indptr) == 0
+            tags[wordless], scores[wordless] = best_k(self.tag_shares[None], k)
+        names = self.tag_names
+        return [
+            [Suggestion(names[t], s) for t, s in zip(*pair, strict=True)]
+            for pair in zip(tags.tolist(), scores.tolist(), strict=True)
+        ]
+
+    def label_rows(self, rows: sp.csr_matrix) -> list[list[Suggestion]]:
+        """As `label`, of the `rows` of texts."""
         labelled = []
-        for _, scores in self.score_blocks(self._rows(texts)):
+        wordless = np.diff(rows.indptr) == 0
+        for block, scores in self.score_blocks(rows):
             probabilities = self.proba(scores)
             given = probabilities > 0.5 if self.thresholds is None else scores > self.thresholds
+            if self.tag_shares is not None:
+                unknown = wordless[block]
+                probabilities[unknown], scores[unknown] = self.tag_shares, self.tag_shares
+                given[unknown] = self.tag_shares > 0.5
             for row in range(len(scores)):
                 tags = np.flatnonzero(given[row])
                 tags = tags[np.argsort(-scores[row, tags], kind="stable")]
@@ -86,12 +117,16 @@ class Tagger:
     def explain(self, text: str, tag: str) -> list[WordPush] | None:
         """What each known word of the text did to the score of the tag, strongest first; None where the model cannot
         tell. The push of no word (`word` is None) is the tag's own, whatever the text."""
+        return self.explain_row(self.rows([text]), tag)
+
+    def explain_row(self, row: sp.csr_matrix, tag: str) -> list[WordPush] | None:
+        """As `explain`, of the one row of a text."""
         if tag not in self.tag_names:
             raise ValueError(f"no tag {tag!r}: it is none of the {len(self.tag_names)} that this model knows")
         explain = getattr(self.model, "explain", None)
         if explain is None:
             return None
-        return pushes(explain(self._rows([text]), self.tag_names.index(tag)), self.vectoriser.terms_)
+        return pushes(explain(row, self.tag_names.index(tag)), self.vectoriser.terms_)
 
     def top_k(self, rows: sp.csr_matrix, k: int) -> tuple[np.ndarray, np.ndarray]:
         """The model's own ranking and scores."""
@@ -101,7 +136,8 @@ class Tagger:
         return self.model.score_blocks(rows)
 
     def proba(self, scores: np.ndarray) -> np.ndarray:
-        """Scores as probabilities of being right: the calibrator's, or the model's own without one."""
+        """Scores as the calibrator's probabilities of being right; without one as the model's own, which rise with the
+        score and promise nothing."""
         return self.calibrator(scores) if self.calibrator else self.model.proba(scores)
 
     def expected_f(self, rows: Any) -> ExpectedF | None:
@@ -111,7 +147,26 @@ class Tagger:
 
     def known_words(self, text: str) -> int:
         """How many different words of the text the vectoriser knows."""
-        return int(self._rows([text]).nnz)
+        return int(self.rows([text]).nnz)
+
+    def rows(self, texts: Sequence[str]) -> sp.csr_matrix:
+        """The texts as the model reads them: one row of word weights each; markup is left out."""
+        if isinstance(texts, str | bytes):
+            raise ValueError(f"texts is the one string {reprlib.repr(texts)}, expected a list of texts, such as [text]")
+        for number, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise ValueError(f"text {number} is {reprlib.repr(text)}, expected a string")
+        return self.vectoriser.transform([strip_html(text) for text in texts])
+
+    def word_columns(self, words: Names) -> sp.csr_matrix:
+        """Counted words of a source × the columns that the vectoriser takes, matched by the names of its terms."""
+        vectoriser = self.vectoriser
+        pairs = [
+            (words.find(term), column) for term, column in zip(vectoriser.terms_, vectoriser.columns_, strict=True)
+        ]
+        rows, columns = np.array([p for p in pairs if p[0] is not None], int).reshape(-1, 2).T
+        ones = np.ones(rows.size, np.float32)
+        return sp.csr_matrix((ones, (rows, columns)), shape=(len(words), vectoriser.n_features_in_))
 
     def save(self, folder: Path | str, **manifest: dict) -> None:
         """A folder that must not stand yet; `manifest` are the parameters and inputs it was made from."""
@@ -123,15 +178,25 @@ class Tagger:
             head = {
                 "calibrator": self.calibrator.name if self.calibrator else None,
                 "thresholds": self.thresholds is not None,
+                "tag_shares": self.tag_shares is not None,
             }
             if self.calibrator:
                 save_file(self.calibrator.to_arrays(), writer.folder / CALIBRATOR)
             if self.thresholds is not None:
                 save_thresholds(self.thresholds, writer.folder / THRESHOLDS)
+            if self.tag_shares is not None:
+                save_file({"tag_shares": np.ascontiguousarray(self.tag_shares)}, writer.folder / SHARES)
             (writer.folder / HEAD).write_text(json.dumps(head), encoding="utf-8")
 
     @classmethod
     def load(cls, folder: Path | str) -> "Tagger":
+        """The tagger that `save` stored."""
+        if Path(folder, "model.json").is_file() and not Path(folder, MANIFEST).exists():
+            raise StoreError(
+                f"{folder}: holds a model alone, which knows neither words nor names of tags: read it with "
+                "`load` of its class, or store it as `Tagger(vectoriser, model, tag_names).save(folder)` "
+                "(from tagcore.tagger), which takes raw text"
+            )
         data = Dataset.open(folder, "model")
         head = json.loads((data.folder / HEAD).read_text(encoding="utf-8"))
         name = head.get("calibrator")
@@ -146,7 +211,11 @@ class Tagger:
             tag_names=data.names("tags"),
             calibrator=CALIBRATORS[name].from_arrays(arrays) if name else None,
             thresholds=load_thresholds(data.folder / THRESHOLDS) if head.get("thresholds") else None,
+            tag_shares=load_file(data.folder / SHARES)["tag_shares"] if head.get("tag_shares") else None,
         )
 
-    def _rows(self, texts: Sequence[str]) -> sp.csr_matrix:
-        return self.vectoriser.transform([strip_html(text) for text in texts])
+
+def _require_shares(shares: np.ndarray, tags: int) -> None:
+    """Shares of documents, one for each tag."""
+    if shares.shape != (tags,) or shares.dtype.kind != "f" or not ((shares >= 0) & (shares <= 1)).all():
+        raise ValueError(f"tag_shares must be {tags} numbers from 0 to 1")

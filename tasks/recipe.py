@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     ValidationError,
@@ -126,7 +127,9 @@ class ModelSettings(ModelChoice):
 
     grid: dict[str, list[Any]] = Field(default_factory=dict)
     features: dict[str, Any] = Field(default_factory=dict, description="on top of the recipe's, for this model alone")
-    calibrate: Literal["isotonic", "platt"] | None = None
+    calibrate: Annotated[
+        Literal["isotonic", "platt"] | None, BeforeValidator(lambda given: None if given == "none" else given)
+    ] = Field("isotonic", description='how scores become probabilities of being right; "none" leaves them as they are')
     thresholds: str | None = Field(
         None, description='"cross-validated": the tags\' thresholds of best F1; or a class name: those of that model'
     )
@@ -259,7 +262,8 @@ class Recipe(RecipePart):
             "measures.labelling": bool(self.measures.labelling),
         }
         for number, model in enumerate(self.models):
-            of_model = {"features": model.features, "calibrate": model.calibrate, "thresholds": model.thresholds}
+            calibrate = model.calibrate == "platt"  # the default says nothing of what was asked for
+            of_model = {"features": model.features, "calibrate": calibrate, "thresholds": model.thresholds}
             settings |= {f"models.{number}.{name}": bool(value) for name, value in of_model.items()}
         return [name for name, is_set in settings.items() if is_set]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from prefect import task
 from prefect.states import State
 
-from tagcore.features.build import VECTORISER
+from tagcore.features.build import VECTORISER, tag_frequencies
 from tagcore.features.rows import StoredRows
 from tagcore.fitting import fit_calibrated, make_model, warm_up
 from tagcore.store.datasets import Dataset
@@ -68,7 +68,8 @@ def train(
             )
         vectoriser = Vectoriser.load(data.folder / VECTORISER)
         limits = None if thresholds is None else stored_thresholds(thresholds)
-        Tagger(vectoriser, estimator, data.names("tags"), calibrator, limits).save(folder, **plan.manifest)
+        shares = tag_frequencies(data, "train") / data.counts["train"]
+        Tagger(vectoriser, estimator, data.names("tags"), calibrator, limits, shares).save(folder, **plan.manifest)
         places.remove(plan.key)
 
     return run_cached(plan, f"train {model.label}", make)

@@ -7,7 +7,10 @@ from infra.cli.options import HomeOption, JsonOption
 
 
 def doctor(home: HomeOption = None, as_json: JsonOption = False) -> None:
-    """Check this machine and this configuration. Exit code 1 if something would keep `tagflow run` from working."""
+    """Check this machine and this configuration: packages, settings, the state folder, Prefect, the registry.
+
+    Exit code 0 if all is well, 1 if something would keep `tagflow run` from working.
+    """
     from infra.checks import all_checks
 
     console = Console(as_json)

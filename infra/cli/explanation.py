@@ -9,6 +9,17 @@ if TYPE_CHECKING:
 ALWAYS = "(always)"  # the part of a score that no word has
 
 
+def one_line(name: str) -> str:
+    """A tag or an id as a line can hold it: line ends and other characters that do not print are escaped.
+
+    >>> one_line("rock & roll\\n(live)")
+    'rock & roll\\\\n(live)'
+    """
+    if name.isprintable():
+        return name
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
+
+
 def cannot_explain(tagger: "Tagger") -> str:
     """One line that says so, and which models can."""
     from tagcore.base import MODELS
@@ -21,21 +32,22 @@ def show_explanation(why: dict[str, list["WordPush"] | None], most: int) -> None
     """A table for every tag, with one line for all the words that did little."""
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text  # a plain string would be read as markup: tags may hold brackets
 
     console = Console(highlight=False)
     for tag, pushes in why.items():
         words, rest = _strongest(pushes or [], most)
         sure = any(push.spread is not None for push in words)
-        table = Table(title=f"why {tag}", title_justify="left", title_style="bold")
+        table = Table(title=Text(f"why {one_line(tag)}"), title_justify="left", title_style="bold")
         table.add_column("word", overflow="fold")
         table.add_column("push", justify="right")
         if sure:
             table.add_column("±", justify="right")
         rows = [(w.word, w.push, "" if w.spread is None else f"{w.spread:.3f}") for w in words]
         rows += [(f"({len(rest)} more)", sum(w.push for w in rest), "")] if rest else []
-        rows += [(ALWAYS, w.push, "") for w in pushes or [] if w.word is None]
+        rows += [(w.word, w.push, "") for w in pushes or [] if w.word is None]
         for word, push, spread in rows:
-            table.add_row(word, f"{push:+.3f}", *([spread] if sure else []))
+            table.add_row(Text(one_line(word or ALWAYS)), f"{push:+.3f}", *([spread] if sure else []))
         console.print(table)
 
 

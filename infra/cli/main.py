@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from infra.cli import doctor, experiment, ingest, run, stack, tag
-from infra.stack.prefect import PrefectServerError
+from infra.cli.faults import STANDS, one_line_of
 
 INTERRUPTED = 130  # what typer makes of Ctrl-C
 
@@ -60,12 +60,15 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     try:
         app()
-    except (ValueError, OSError, FloatingPointError, PrefectServerError) as error:
-        print(f"tagflow: {error}", file=sys.stderr)
+    except Exception as error:
+        line = one_line_of(error)
+        if line is None:
+            raise
+        print(f"tagflow: {line}", file=sys.stderr)
         sys.exit(1)
     except SystemExit as ended:
         if ended.code == INTERRUPTED:
-            print("tagflow: stopped; what is finished stands, the same command goes on from there", file=sys.stderr)
+            print(f"tagflow: stopped; {STANDS}", file=sys.stderr)
         raise
 
 

@@ -1,9 +1,10 @@
-"""`tagflow tag`: tags for a text, a file or standard input."""
+"""`tagflow tag`: tags for a text, a file of any size and known format, or standard input."""
 
 import sys
+import time
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,17 +12,29 @@ from infra.cli.console import Console
 from infra.cli.options import HomeOption
 
 if TYPE_CHECKING:
+    from infra.cli.tagged import Output, Tagged
+    from infra.cli.texts import Batch
     from tagcore.tagger import Tagger
 
-LONGEST = 10_000_000  # bytes of all texts together
+_SECONDS_LIVE, _SECONDS = 2.0, 30.0  # between two lines of progress, at a terminal and elsewhere
 
 
 def tag(
     text: Annotated[list[str] | None, typer.Argument(help="The text; several arguments are several texts.")] = None,
     file: Annotated[
-        Path | None, typer.Option("--file", "-f", help="A file whose lines are texts; - is standard input.")
+        Path | None,
+        typer.Option("--file", "-f", help="A file of one text a line, or of any known format; - is standard input."),
+    ] = None,
+    format: Annotated[
+        str | None, typer.Option(help="The file's format: lines, jsonl, csv, ... (default: by its name and beginning).")
+    ] = None,
+    option: Annotated[
+        list[str] | None, typer.Option("--option", help="An option of the format, such as text=body. Repeatable.")
     ] = None,
     whole: Annotated[bool, typer.Option("--whole", help="The file is one text, not one text a line.")] = False,
+    into: Annotated[
+        Path | None, typer.Option(help="Write ids and tags into this file: .jsonl (JSON lines) or .parquet.")
+    ] = None,
     model: Annotated[
         str | None, typer.Option("--model", "-m", help="A model folder, or an address such as models:/demo@champion.")
     ] = None,
@@ -39,34 +52,114 @@ def tag(
     home: HomeOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a text.")] = False,
 ) -> None:
-    """Suggest tags, with the probability that each is right. Without a text, reads standard input.
+    """Suggest tags, best first, each with its score. Without a text, reads standard input.
+
+    The score is the probability that the tag is right where the model is calibrated, as those of a recipe are unless
+    told otherwise; of any other model it only ranks, and a line says so.
+
+    Files are read in any size: texts keep their order and ids, a blank text keeps its place and gets no tags. JSON
+    lines and tables need `text` or `title`; other formats are those of `tagflow ingest`.
 
     `--explain` shows, for every tag, what each word of the text did to its score: a push up or down, and ± one
     standard deviation of it where the model knows how sure it is. "(always)" is what the tag gets from any text.
     """
-    from infra.cli.explanation import cannot_explain, explanation_data, show_explanation
+    from infra.cli.explanation import cannot_explain
+    from infra.cli.tagged import JsonLines, Lines, open_output, require_form
+    from infra.cli.texts import open_texts
+    from infra.cli.values import parse_pairs
 
-    texts = _texts(text, file, whole)
-    tagger = load_tagger(model, home)
+    if into is not None:
+        require_form(into, explain)
     console = Console(as_json)
-    able = hasattr(tagger.model, "explain")
-    if explain and not able:
-        console.say(cannot_explain(tagger))
-    for given, suggestions in zip(texts, tagger.label(texts) if label else tagger.suggest(texts, k), strict=True):
-        known = tagger.known_words(given)
-        why = {s.tag: tagger.explain(given, s.tag) for s in suggestions} if explain and able else {}
+    with open_texts(text, file, format, whole, parse_pairs(option)) as texts:
+        tagger = load_tagger(model, home)
+        if explain and not hasattr(tagger.model, "explain"):
+            console.say(cannot_explain(tagger))
+            explain = False
+        if not tagger.calibrated:
+            name = type(tagger.model).__name__
+            console.say(f"scores are {name}'s own and not calibrated: they rank tags and are no probabilities")
+        ids = text is None and not whole
+        to_terminal: Output = Lines(sys.stdout, texts.named, words)
         if as_json:
-            tags = [
-                {"tag": s.tag, "score": round(s.score, 6)} | explanation_data(why.get(s.tag), words)
-                for s in suggestions
-            ]
-            print(_line({"tags": tags, "known_words": known}))
-            continue
-        if known == 0:
-            console.say("no word of this text is known: these are what the model falls back on")
-        print("\t".join(f"{s.tag} {s.score:.3f}" for s in suggestions))
-        if why:
-            show_explanation(why, words)
+            to_terminal = JsonLines(sys.stdout, ids, words, tagger.calibrated)
+        job = _Job(console, tagger, None if label else k, explain)
+        with nullcontext(to_terminal) if into is None else open_output(into, words, tagger.calibrated) as out:
+            for batch in texts.batches:
+                out.write(job.tag(batch))
+            job.require_texts(str(file or "-"))
+    job.tell_end(into)
+
+
+class _Job:
+    """Tags batch after batch, and keeps count of what a person should know at the end."""
+
+    def __init__(self, console: Console, tagger: "Tagger", k: int | None, explain: bool) -> None:
+        self._console, self._tagger, self._k, self._explain = console, tagger, k, explain
+        self._begun = self._told = time.monotonic()
+        self._word_columns: Any = None
+        self.done = self.blank = self.unknown = 0
+
+    def tag(self, batch: "Batch") -> list["Tagged"]:
+        """Tags the texts of a batch; blank ones get no tags."""
+        import numpy as np
+
+        from infra.cli.tagged import Tagged
+
+        tagger = self._tagger
+        if batch.texts is not None:
+            rows, written = tagger.rows(batch.texts), [bool(text.strip()) for text in batch.texts]
+        else:
+            assert batch.counts is not None
+            rows, written = self._counted_rows(batch), (np.diff(batch.counts.indptr) > 0).tolist()
+        suggested = tagger.label_rows(rows) if self._k is None else tagger.suggest_rows(rows, self._k)
+        known = np.diff(rows.indptr).tolist()
+        tagged = []
+        for number, id_ in enumerate(batch.ids):
+            suggestions = suggested[number] if written[number] else []
+            row = rows[number] if self._explain else None
+            why = {s.tag: tagger.explain_row(row, s.tag) for s in suggestions} if self._explain else {}
+            tagged.append(Tagged(id_, suggestions, known[number], why))
+        self.done += len(tagged)
+        self.blank += written.count(False)
+        self.unknown += sum(w and not n for w, n in zip(written, known, strict=True))
+        self._tell_progress()
+        return tagged
+
+    def _counted_rows(self, batch: "Batch") -> Any:
+        """Rows of counted words; a source may get to know more words on its way."""
+        assert batch.counts is not None
+        assert batch.words is not None
+        if self._word_columns is None or self._word_columns.shape[0] < len(batch.words):
+            self._word_columns = self._tagger.word_columns(batch.words)
+        columns = self._word_columns[: batch.counts.shape[1]]
+        return self._tagger.vectoriser.transform_counts(batch.counts @ columns)
+
+    def require_texts(self, name: str) -> None:
+        """Raises where there was nothing to tag."""
+        if self.done == self.blank:
+            raise ValueError(f"{name}: holds no text")
+
+    def tell_end(self, into: Path | None) -> None:
+        """Says how many texts were tagged, and how many of them the model knows nothing of."""
+        if self.unknown:
+            given = "the model's fallback" if self._tagger.tag_shares is None else "the most popular tags"
+            if self.done == 1:
+                self._console.say(f"no word of this text is known: it gets {given}")
+            else:
+                self._console.say(f"{self.unknown:,} of {self.done:,} texts have no known word: they get {given}")
+        if into is not None or self._told != self._begun:
+            self._console.say(f"{self._line()}{f', into {into}' if into else ''}")
+
+    def _tell_progress(self) -> None:
+        every = _SECONDS_LIVE if self._console.live else _SECONDS
+        if time.monotonic() - self._told >= every:
+            self._told = time.monotonic()
+            self._console.say(f"… {self._line()}")
+
+    def _line(self) -> str:
+        seconds = max(time.monotonic() - self._begun, 1e-3)
+        return f"{self.done:,} texts in {seconds:.1f} s, {self.done / seconds:,.0f} a second"
 
 
 def load_tagger(model: str | None, home: Path | None) -> "Tagger":
@@ -75,10 +168,14 @@ def load_tagger(model: str | None, home: Path | None) -> "Tagger":
 
     if model is not None and not model.startswith("models:/"):
         return Tagger.load(model)
-    from tasks.registry.client import champions
+    from tasks.registry.client import champions, require_reachable
     from tasks.workspace import open_workspace
 
-    registry = open_workspace(home=home).registry
+    workspace = open_workspace(home=home)
+    if workspace.settings.mlflow is None and not workspace.settings.state.is_dir():
+        raise ValueError(f"{workspace.settings.state}: no state folder, so no model is in service yet: `tagflow run`")
+    registry = workspace.registry
+    require_reachable(registry)  # MLflow itself tries for minutes
     if model is None:
         names = champions(registry)
         if len(names) != 1:
@@ -88,32 +185,3 @@ def load_tagger(model: str | None, home: Path | None) -> "Tagger":
             )
         model = f"models:/{names[0]}@champion"
     return Tagger.load(registry.fetch(model))
-
-
-def _texts(given: list[str] | None, file: Path | None, whole: bool) -> list[str]:
-    if given and file:
-        raise ValueError("give a text or --file, not both")
-    if given:
-        return given
-    if file is None and sys.stdin.isatty():
-        raise ValueError("no text: give one as an argument, with --file, or on standard input")
-    name = str(file or "-")
-    with nullcontext(sys.stdin.buffer) if name == "-" else open(name, "rb") as source:
-        content = source.read(LONGEST + 1)
-    if len(content) > LONGEST:
-        raise ValueError(f"{name}: longer than {LONGEST:,} bytes")
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{name}: not UTF-8 at byte {error.start}") from error
-    lines = text.split("\n")  # splitlines also cuts at form feeds and the like
-    texts = [text] if whole else [line for line in lines if line.strip()]
-    if not texts or not text.strip():
-        raise ValueError(f"{name}: holds no text")
-    return texts
-
-
-def _line(plain: dict) -> str:
-    import json
-
-    return json.dumps(plain, ensure_ascii=False)

@@ -4,7 +4,6 @@ The tagger brings its own vocabulary and tags; documents are read again from the
 """
 
 import numpy as np
-import scipy.sparse as sp
 
 from tagcore.corpus import Names
 from tagcore.features.corpus_reader import CorpusReader
@@ -21,14 +20,14 @@ def held_out_values(tagger: Tagger, corpus: Dataset, features: Dataset, full_nam
     assert k is not None  # all of them are at a k
     tags = Names(features.names("tags"))
     ids = np.array([tags.id(tag) for tag in tagger.tag_names])  # tags that are new here stand after all others
-    term_columns = _term_columns(tagger, corpus)
+    word_columns = tagger.word_columns(Names(corpus.names("words"))) if corpus.has("bags") else None
     values = []
     for group in CorpusReader(corpus, Split(**features.manifest["parameters"]["split"])):
         rows = np.flatnonzero(group.held_out & group.used)
         if not rows.size:
             continue
         if group.bags is not None:
-            words = tagger.vectoriser.transform_counts(group.bags[rows] @ term_columns)
+            words = tagger.vectoriser.transform_counts(group.bags[rows] @ word_columns)
         else:
             words = tagger.vectoriser.transform(group.texts.take(rows))
         top, _ = tagger.top_k(words, k)
@@ -36,16 +35,3 @@ def held_out_values(tagger: Tagger, corpus: Dataset, features: Dataset, full_nam
         truth.resize(rows.size, len(tags))
         values.append(measure.compute(mark_hits(truth, ids[top]).padded(k), k))
     return np.concatenate(values)
-
-
-def _term_columns(tagger: Tagger, corpus: Dataset) -> sp.csr_matrix | None:
-    """Corpus words × the columns that the tagger's vectoriser takes, matched by the names of its terms."""
-    if not corpus.has("bags"):
-        return None
-    corpus_words, vectoriser = Names(corpus.names("words")), tagger.vectoriser
-    pairs = [
-        (corpus_words.find(term), column) for term, column in zip(vectoriser.terms_, vectoriser.columns_, strict=True)
-    ]
-    rows, columns = np.array([p for p in pairs if p[0] is not None], int).reshape(-1, 2).T
-    ones = np.ones(rows.size, np.float32)
-    return sp.csr_matrix((ones, (rows, columns)), shape=(len(corpus_words), vectoriser.n_features_in_))

@@ -51,7 +51,7 @@ class Registry:
     @contextmanager
     def open(self) -> Iterator[mlflow.MlflowClient]:
         """A client; whatever goes wrong underneath comes out as one clear error."""
-        logging.getLogger("mlflow").setLevel(logging.ERROR)
+        logging.getLogger("mlflow").setLevel(logging.CRITICAL)  # it logs whole tracebacks of what comes out below
         logging.getLogger("alembic").setLevel(logging.ERROR)
         mlflow.set_tracking_uri(self.uri)
         mlflow.set_registry_uri(self.uri)

@@ -11,16 +11,19 @@ from tagcore.metrics.evaluation import TagEvaluation
 from tagcore.metrics.intervals import Estimate
 from tagcore.models.topics import Topic
 from tagcore.store.datasets import read_manifest
+from tagcore.tagger import HEAD
 from tasks.evaluate import EvaluatedModel
 from tasks.reporting.topics import topics_markdown
+
+UNCALIBRATED = "uncalibrated"
 
 
 def tagger_facts(evaluated: EvaluatedModel) -> dict[str, Any]:
     """What is known of a tagger besides its quality and what every model has."""
-    calibrate = read_manifest(evaluated.model, "model")["parameters"]["calibrate"]
+    calibrator = json.loads((evaluated.model / HEAD).read_text(encoding="utf-8"))["calibrator"]
     head = json.loads((evaluated.model / "model" / "model.json").read_text(encoding="utf-8"))
     return {
-        "calibration": f"{calibrate} calibration" if calibrate else "uncalibrated",
+        "calibration": f"{calibrator} calibration" if calibrator else UNCALIBRATED,
         "train_documents": read_manifest(evaluated.prepared, "features")["counts"]["train"],
         "words": head["facts"]["n_features_in_"],
     }
@@ -34,11 +37,13 @@ def tagger_card(
     shown = [name for name in shown_in("model card") if name in evaluation.summary]
     rows = "\n".join(f"| {name} | {measure_text(evaluation.summary[name])} |" for name in shown)
     best, worst = _tags_by_quality(evaluation)
+    promise = "the model's own: they rank tags and are no" if made["calibration"] == UNCALIBRATED else "calibrated"
+    meaning = f"{promise} probabilities of being right; {made['calibration']}"
     learnt = f"\n## Its topics\n\n{topics_markdown(topics)}" if topics else ""
     return f"""# {label} on {data}
 
 Suggests tags for raw text. Give it a column `text`; it answers with `tags`, best first, and their `scores`
-(probabilities of being right, {made["calibration"]}).
+({meaning}).
 
 ## How good it is
 
@@ -59,8 +64,8 @@ Features `{made["features"][:16]}`, model `{made["model"][:16]}`.
 
 ## Its limits
 
-Tags it never saw in training come after all others. A text without any known word gets the model's fallback, which for
-most models is the most popular tags. Quality per tag is in `per_tag.parquet` of the run.
+Tags it never saw in training come after all others. A text without any known word gets the most popular tags.
+Quality per tag is in `per_tag.parquet` of the run.
 {learnt}"""
 
 

@@ -27,6 +27,7 @@ SECTIONS = {
     "linear": Section("speed", "One-vs-rest linear"),
     "readers": Section("speed", "Readers"),
     "metrics": Section("speed", "Measures"),
+    "tag": Section("speed", "Tagging of files of any size"),
     "selection": Section("speed", "Word selection"),
     "synthetic": Section("speed", "Planted data"),
     "bomc": Section("speed", "BOMC: training speed"),

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from tagcore import load_model
-from tagcore.baselines import KNN, OneVsRestLinear, Popular
+from tagcore.baselines import KNN, OneVsRestLinear, Popular, VectorSimilarity
 from tagcore.corpus import Corpus, documents_table, taggings_table
 from tagcore.features.build import VECTORISER, make_features
 from tagcore.features.rows import InMemory
@@ -58,6 +58,37 @@ def test_a_tagger_without_calibrator_gives_the_models_own_probabilities(tagger, 
     X = tagger.vectoriser.transform(["red car"])
     expected = tagger.model.predict_proba(X).max()
     assert load_model(tmp_path / "m").suggest(["red car"], k=1)[0][0].score == expected
+
+
+@pytest.mark.parametrize("texts", ["red car", b"red car", ["red car", 7]])
+def test_texts_that_are_no_list_of_strings_are_refused(tagger, texts):
+    for ask in (tagger.suggest, tagger.label, tagger.rows):
+        with pytest.raises(ValueError, match=r"(the one string b?'red car', expected a list|text 1 is 7, expected a)"):
+            ask(texts)
+
+
+def test_a_model_stored_without_words_and_names_says_what_to_do(tagger, tmp_path):
+    tagger.model.save(tmp_path / "m")
+    with pytest.raises(StoreError, match=r"m: holds a model alone.*Tagger\(vectoriser, model, tag_names\)\.save"):
+        load_model(tmp_path / "m")
+
+
+def test_a_text_without_a_known_word_gets_the_popular_tags(tagger, tmp_path):
+    model = VectorSimilarity().fit(tagger.vectoriser.transform(TEXTS), Corpus.from_texts(TEXTS, TAGS).tags)
+    shares = np.array([0.2, 0.4, 0.7])
+    Tagger(tagger.vectoriser, model, tagger.tag_names, tagger.calibrator, None, shares).save(tmp_path / "m")
+    loaded = load_model(tmp_path / "m")
+    known, unknown = loaded.suggest(["red car", "zzz qqq"], k=2)
+    assert unknown == [("repair", 0.7), ("cars", 0.4)]
+    assert known == Tagger(tagger.vectoriser, model, tagger.tag_names, tagger.calibrator).suggest(["red car"], k=2)[0]
+    assert loaded.label(["zzz qqq"]) == [[("repair", 0.7)]]
+    assert len(loaded.suggest(["zzz"], k=99)[0]) == 3
+
+
+@pytest.mark.parametrize("shares", [np.zeros(2), np.array([0.0, np.nan, 0.0]), np.array([0.0, 1.5, 0.0])])
+def test_shares_of_tags_must_be_one_share_per_tag(tagger, shares):
+    with pytest.raises(ValueError, match="tag_shares must be 3 numbers from 0 to 1"):
+        Tagger(tagger.vectoriser, tagger.model, tagger.tag_names, tag_shares=shares)
 
 
 def test_thresholds_decide_how_many_tags_a_text_gets(tagger, tmp_path):

@@ -228,6 +228,16 @@ def test_settings_of_the_other_kind_of_data_are_named(preset, settings, message)
         load_recipe(preset, settings)
 
 
+def test_every_model_is_calibrated_unless_told_otherwise(tmp_path):
+    recipe = tmp_path / "own.toml"
+    recipe.write_text('[[models]]\nmodel = "BOMC"\n[[models]]\nmodel = "KNN"\ncalibrate = "none"\n')
+    chosen = load_recipe(str(recipe), {"grid": {"split.seed": [0, 1]}})
+    assert [[m.calibrate for m in r.models] for r in [chosen, *chosen.expand()]] == [["isotonic", None]] * 3
+    assert "calibrate" not in str(load_recipe("ratings")._set_for_documents())
+    with pytest.raises(RecipeError, match=r"models.0.calibrate = 'maybe'"):
+        load_recipe(str(recipe), {"models": [{"model": "KNN", "calibrate": "maybe"}]})
+
+
 def test_models_of_the_other_kind_of_data_are_one_clear_error():
     require_models(load_recipe("ratings"))
     require_models(load_recipe("nightly"))

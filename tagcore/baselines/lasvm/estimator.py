@@ -11,12 +11,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from tagcore.base import require_csr, require_vector
 from tagcore.baselines.lasvm.kernel import learn_tag
+from tagcore.baselines.margin import MarginModel
 from tagcore.features.rows import Rows, load_all
 from tagcore.kernels.sparse import add_sparse_product
 from tagcore.numeric.normalise import normalise_rows
 from tagcore.numeric.row_orders import pass_orders
 from tagcore.shards import Arrays, freeze, row_shards
-from tagcore.tag_model import TagModel
 from tagcore.training import FitContext
 
 _SHARD_TAGS = 64  # tags that share a cache of inner products
@@ -35,7 +35,7 @@ class LaSVMSettings(NamedTuple):
     cache_bytes: int
 
 
-class LaSVM(TagModel):
+class LaSVM(MarginModel):
     """One-vs-rest LaSVM (Bordes, Ertekin, Weston and Bottou, 2005): the support vector machine, learnt online.
 
     Each document is processed once: where it makes a pair with a support vector that violates the conditions of

@@ -4,13 +4,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagcore.base import require_vector
+from tagcore.baselines.margin import MarginModel
 from tagcore.kernels.sparse import multiply_dense
 from tagcore.numeric.normalise import normalise_rows
 from tagcore.scoring.explanation import Explanation
-from tagcore.tag_model import TagModel
 
 
-class _DenseLinear(TagModel):
+class _DenseLinear(MarginModel):
     """A model with a dense matrix of weights.
 
     A subclass has the parameters `normalise` and `max_weights`, calls `_require_room` before it learns, and sets

@@ -49,6 +49,8 @@ class Ridge(_DenseLinear):
 
     _rounds = ("max_iter",)
 
+    _boundary = 0.5  # it learns 0 and 1
+
     def __init__(
         self,
         alpha: float = 1.5,

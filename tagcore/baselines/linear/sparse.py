@@ -10,19 +10,19 @@ from sklearn.exceptions import ConvergenceWarning
 
 from tagcore.base import require_csr, require_vector
 from tagcore.baselines.linear.tag_blocks import BlockSettings, Solver, solve_tags
+from tagcore.baselines.margin import MarginModel
 from tagcore.features.rows import Rows, load_all
 from tagcore.kernels.sparse import add_sparse_product
 from tagcore.numeric.normalise import normalise_rows
 from tagcore.scoring.explanation import Explanation
 from tagcore.shards import Arrays, freeze, row_shards
-from tagcore.tag_model import TagModel
 from tagcore.training import FitContext
 
 _MAX_SHARDS = 64
 _CERTAIN = 10.0  # the score of a tag that every training document has; minus it, of one that none has
 
 
-class _SparseLinear(TagModel):
+class _SparseLinear(MarginModel):
     """A model with a sparse matrix of weights, solved tag by tag.
 
     A subclass has the parameters `normalise`, `tol`, `max_iter`; it names its solver and how many tags that should

@@ -142,7 +142,7 @@ def test_an_interrupted_run_says_that_it_can_go_on(tagflow):
         (("run", "--set", "feature.stem=english"), "perhaps features is meant; expected one of name, about"),
         (("run", "--data", "/nonexistent/notes.jsonl"), "notes.jsonl: there is no such file or folder"),
         (("ingest", "/nonexistent/notes.jsonl"), "notes.jsonl: there is no such file or folder"),
-        (("tag", "--file", "/nonexistent/file"), "No such file"),
+        (("tag", "--file", "/nonexistent/file"), "there is no such file"),
         (("tag", "x", "--model", "/nonexistent"), "no such folder"),
     ],
 )

@@ -134,7 +134,7 @@ def test_a_card_tells_of_rules_and_topics():
     scores = np.random.default_rng(0).normal(size=(30, 6))
     evaluation = evaluate(Fixed(scores), sp.csr_matrix(scores), TRUTH, labelling=["half", "sampled"])
     made = {
-        "calibration": "x",
+        "calibration": "platt calibration",
         "train_documents": 3,
         "words": 4,
         "seconds": 0.1,
@@ -150,6 +150,10 @@ def test_a_card_tells_of_rules_and_topics():
     assert "| 2 | cars 0.90 |" in card
     plain = tagger_card("KNN", "demo", made, evaluate(Fixed(scores), sp.csr_matrix(scores), TRUTH))
     assert "labels by" not in plain
+    assert "(calibrated probabilities of being right; platt calibration)" in plain
+    bare = tagger_card("BOMC", "demo", made | {"calibration": "uncalibrated"}, evaluation)
+    assert "are no probabilities of being right; uncalibrated" in bare
+    assert "calibrated probabilities" not in bare
     assert "topics" not in plain
 
 

@@ -1,0 +1,96 @@
+"""What `tagflow doctor` looks at: each thing that would keep a run from working is bad, and the exit code says so."""
+
+import importlib.metadata
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+
+from infra.checks import all_checks
+from infra.cli.doctor import doctor
+from infra.session import require_prefect
+from infra.stack.prefect import PrefectServerError
+
+NOWHERE = "http://127.0.0.1:9"
+
+
+@pytest.fixture
+def prefect_check(monkeypatch, tmp_path):
+    """What was found of Prefect at an address; the registry is out of reach in any case."""
+    monkeypatch.setenv("TAGFLOW_MLFLOW", NOWHERE)
+
+    def check(address):
+        monkeypatch.setenv("TAGFLOW_PREFECT", address)
+        return {c.name: c for c in all_checks(tmp_path)}["Prefect"]
+
+    return check
+
+
+@pytest.fixture
+def answers():
+    """Starts a server on loopback that gives one answer to everything; returns its address."""
+    servers = []
+
+    def start(status, kind, body=b"true"):
+        class Answer(BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(status)
+                self.send_header("content-type", kind)
+                self.send_header("content-length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *args):
+                pass
+
+        servers.append(HTTPServer(("127.0.0.1", 0), Answer))
+        threading.Thread(target=servers[-1].serve_forever, daemon=True).start()
+        return f"http://127.0.0.1:{servers[-1].server_port}/api"
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def test_an_unreachable_prefect_is_bad(prefect_check):
+    found = prefect_check(f"{NOWHERE}/api")
+    assert found.state == "bad"
+    assert f"Prefect's API at {NOWHERE}/api: cannot be reached" in found.found
+
+
+def test_a_prefect_that_answers_is_well(prefect_check, answers):
+    api = answers(200, "application/json")
+    assert (prefect_check(api).state, prefect_check(api).found) == ("ok", f"{api} answers")
+    assert prefect_check("ephemeral").state == "ok"
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "what"),
+    [(404, "application/json", "status 404"), (503, "application/json", "status 503"), (200, "text/html", "a page")],
+)
+def test_what_is_no_prefect_api_is_named(answers, status, kind, what):
+    with pytest.raises(PrefectServerError, match=f"{what} at /health, expected the address of an API"):
+        require_prefect(answers(status, kind))
+
+
+def test_the_exit_code_says_whether_a_run_would_work(monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("TAGFLOW_PREFECT", f"{NOWHERE}/api")
+    with pytest.raises(SystemExit) as ended:
+        doctor(tmp_path)
+    assert ended.value.code == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in lines if line.startswith("✗")] == ["✗ Prefect"]
+
+
+def test_a_package_that_is_not_here_is_bad(monkeypatch, prefect_check, tmp_path):
+    version = importlib.metadata.version
+
+    def without_fastapi(name):
+        if name == "fastapi":
+            raise importlib.metadata.PackageNotFoundError(name)
+        return version(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", without_fastapi)
+    found = {c.name: c for c in all_checks(tmp_path)}["fastapi"]
+    assert (found.state, found.found) == ("bad", "not installed: run `make setup`")

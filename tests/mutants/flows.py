@@ -44,8 +44,8 @@ FLOWS = (
     Fault(
         "models of other documents stand in one table",
         "flows/comparisons.py",
-        "comparisons.setdefault((source, documents), Comparison(source, documents))",
-        'comparisons.setdefault((source, ""), Comparison(source, documents))',
+        "comparisons.setdefault((source, documents), new)",
+        'comparisons.setdefault((source, ""), new)',
         "tests/flows/test_comparisons.py",
     ),
     Fault(

@@ -64,10 +64,17 @@ INFRA = (
         _PARTS,
     ),
     Fault(
-        "a disk error is a traceback",
-        "infra/cli/main.py",
-        "    except (ValueError, OSError, FloatingPointError, PrefectServerError) as error:\n",
-        "    except (FloatingPointError, PrefectServerError) as error:\n",
-        "tests/infra/cli/test_cli.py -k mistake",
+        "a full disk is a traceback",
+        "infra/cli/faults.py",
+        "        if _is_disk_full(cause):\n",
+        "        if False:\n",
+        "tests/infra/cli/test_faults.py",
+    ),
+    Fault(
+        "what nobody foresaw is told in one line",
+        "infra/cli/faults.py",
+        "    return None\n\n\ndef _causes",
+        "    return str(error)\n\n\ndef _causes",
+        "tests/infra/cli/test_faults.py",
     ),
 )

@@ -11,8 +11,8 @@ MODELS = (
     Fault(
         "skew margins from all rows instead of those that could have the tag",
         _KERNEL,
-        "            exposures[tree[0][group] : tree[0][group + 1]] += 1\n",
-        "            exposures[:] += 1\n",
+        "            for tag in range(tree[0][group], tree[0][group + 1]):\n                exposures[tag] += 1\n",
+        "            for tag in range(exposures.size):\n                exposures[tag] += 1\n",
         _BOMC,
     ),
     Fault(

@@ -29,10 +29,11 @@ from tests.problems import noisy
 ROWS, WORDS, TAGS = 200, 20, 12
 SLOW, HANG = 1.0, 60.0  # seconds: of the processor, beyond compiling; of the clock, compiling included
 ROOM = 8 * 2**30  # bytes of addresses that a process may take: sizes taken on trust end in a MemoryError
+GIBBS: dict[str, Any] = {"inference": "gibbs", "burn_in": 1, "n_draws": 2, "thin": 1}
 OTHER_WAYS: dict[str, list[dict[str, Any]]] = {
     "LaSVM": [{"kernel": "rbf"}],
     "VectorSimilarity": [{"select": "information_gain", "keep": 0.5}],
-    "BMLPL": [{"inference": "gibbs", "burn_in": 1, "n_draws": 2, "thin": 1, "screen": 4}, {"dtype": "float64"}],
+    "BMLPL": [{"screen": 4}, GIBBS, GIBBS | {"screen": 4}, {"dtype": "float64"}, {"dtype": "float64", "screen": 4}],
     "BOMC": [{"parents": [-1, 0, 0, 1, -1, 4, 4, 4, -1, -1, -1, -1], "drift": 0.01}, {"variant": "independent"}],
 }
 

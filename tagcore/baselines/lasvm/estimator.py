@@ -15,7 +15,7 @@ from tagcore.features.rows import Rows, load_all
 from tagcore.kernels.sparse import add_sparse_product
 from tagcore.numeric.normalise import normalise_rows
 from tagcore.numeric.row_orders import pass_orders
-from tagcore.parameters import FLAG, MOST_BYTES, POSITIVE, ROUNDS, SEED, SIZE, Choice, Whole, limits
+from tagcore.parameters import FLAG, MOST_BYTES, POSITIVE, ROUNDS, SEED, Choice, Whole, limits
 from tagcore.shards import Arrays, freeze, row_shards
 from tagcore.tag_model import TagModel
 from tagcore.training import FitContext
@@ -84,7 +84,7 @@ class LaSVM(TagModel):
         shuffle=FLAG,
         normalise=FLAG,
         max_support=Whole(2 * _SEEDS),
-        cache_bytes=SIZE,
+        cache_bytes=Whole(0, MOST_BYTES),
         random_state=SEED,
     )
 

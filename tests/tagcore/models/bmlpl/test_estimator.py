@@ -10,6 +10,7 @@ from tagcore.features.rows import InMemory
 from tagcore.metrics.auc import roc_auc
 from tagcore.models import BMLPL
 from tagcore.models.bmlpl.initial import grown_arrays
+from tagcore.models.bmlpl.validation import validation_split
 from tagcore.shards import InProcess
 from tests.problems import official_split, problems
 from tests.tagcore.models.bmlpl.problems import planted
@@ -125,6 +126,20 @@ def test_early_stopping_keeps_the_best_iteration():
     shorter = BMLPL(early_stopping=True, validation_fraction=0.3, patience=60, **loose)
     shorter.set_params(max_iter=best + 1).fit(X, Y)
     assert _same(_arrays(shorter), _arrays(again))
+
+
+def test_early_stopping_does_not_learn_from_the_rows_that_it_holds_out():
+    X, Y = planted(n=200)
+    model = BMLPL(n_topics=4, max_iter=1, early_stopping=True, validation_fraction=0.3)
+    held_out, training = validation_split(200, 0.3, model._seed())
+    others = X.toarray(), Y.toarray()
+    others[0][held_out], others[1][held_out] = others[0][held_out][::-1], np.roll(others[1][held_out], 1, axis=1)
+    fitted = model.fit(X, Y)
+    assert fitted.rows_seen_ == training.size == 140
+    before = _arrays(fitted)
+    assert _same(before, _arrays(model.fit(*others)))
+    others[1][training[0]] = 1 - others[1][training[0]]
+    assert not _same(before, _arrays(model.fit(*others)))
 
 
 def test_a_mask_beats_zeros_where_whole_columns_were_not_looked_at():

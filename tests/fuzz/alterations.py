@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from safetensors.numpy import load, save
 
-TYPES = ("I8", "U8", "I16", "U16", "I32", "U32", "I64", "U64", "F16", "BF16", "F32", "F64", "BOOL")
+BITS = {"BOOL": 8, "BF16": 16} | {kind + str(bits): bits for kind in "IUF" for bits in (8, 16, 32, 64)}
+TYPES = sorted(set(BITS) - {"F8"})
 DTYPES = ("i1", "u1", "i2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", "?")
 WHOLE = (-1, 0, 1, 2, 7, 127, 2**15, 2**31 - 1, -(2**31), 2**40, 2**62, 2**63 - 1, -(2**63))
 REAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, -1.0, 1e-45, 1e-300, 3e38, -3e38, 1e300, -1e300, 60.0)
@@ -106,12 +107,12 @@ def rewrite_header(draft: Draft) -> None:
         header = json.loads(whole[8 : 8 + size])
         entry = header[draft.one_of(sorted(set(header) - {"__metadata__"}))]
         start, stop = entry["data_offsets"]
-    except (ValueError, KeyError, TypeError, IndexError):
+        entry["dtype"] = draft.one_of((entry["dtype"], draft.one_of(TYPES)))
+        n = (stop - start) * 8 // BITS[entry["dtype"]]
+    except (ValueError, LookupError, TypeError):
         return  # an earlier alteration left no header to rewrite
-    entry["dtype"] = draft.one_of((entry["dtype"], draft.one_of(TYPES)))
-    bits = {"8": 8, "6": 16, "2": 32, "4": 64, "L": 8}[entry["dtype"][-1]]
-    n = (stop - start) * 8 // bits
-    entry["shape"] = draft.one_of(([n], [n], [1, n], [n, 1], [n // 2, 2], [n, 0], [], [2**40, 0], [2**33, 2**33], [-1]))
+    shapes = ([n], [n], [1, n], [n, 1], [n // 2, 2], [n, 0], [], [2**40, 0], [2**33, 2**33], [-1])
+    entry["shape"] = draft.one_of(shapes)
     text = json.dumps(header).encode()
     draft.state = len(text).to_bytes(8, "little") + text + whole[8 + size :]
 

@@ -12,7 +12,7 @@ from tagcore.ratings import Ratings, UserTaggings
 from tagcore.shards import Executor, InProcess
 from tagcore.training import Checkpoints, FitContext
 
-MOST_ITEMS = 10_000_000  # all items of a user are scored together
+MOST_ITEMS = 5_000_000  # all items of a user are scored together
 UNKNOWN = -1  # in place of the id of a user or item that the model does not know, and of an item that there is not
 
 

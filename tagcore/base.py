@@ -1,17 +1,19 @@
 """What every stored estimator is: plain parameters, fitted arrays and numbers by name, a folder without pickle."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import DTypeLike
 from safetensors.numpy import load_file, save_file
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from tagcore.kernels.ranking import best_of_rows
+from tagcore.parameters import Limit, check_limits
 from tagcore.shards import contiguous, freeze
 from tagcore.store.files import new_folder, write_text
 
@@ -24,7 +26,8 @@ class Estimator(BaseEstimator):
     """A model that is stored by class name. `TagModel` learns from documents, `RatingModel` from ratings.
 
     `_arrays` names the fitted arrays that make up its state, `_facts` the fitted numbers, on top of the `_common_` ones
-    that all models of its kind have; `_rounds` the parameters that say how long training goes on.
+    that all models of its kind have; `_rounds` the parameters that say how long training goes on. `_limits` says what
+    values each parameter may have, at fit and in a stored model.
     """
 
     learns_from: ClassVar[str]
@@ -33,6 +36,7 @@ class Estimator(BaseEstimator):
     _common_arrays: ClassVar[tuple[str, ...]] = ()
     _common_facts: ClassVar[tuple[str, ...]] = ()
     _rounds: ClassVar[tuple[str, ...]] = ()
+    _limits: ClassVar[Mapping[str, Limit]] = {}
 
     def __init_subclass__(cls, abstract: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -65,8 +69,14 @@ class Estimator(BaseEstimator):
             raise ValueError(f"{folder}: holds a {type(model).__name__}, expected a {cls.__name__}")
         return model
 
+    def _check_params(self) -> None:
+        """Raises ValueError for a parameter outside of its limits; a subclass adds what two together must be."""
+        check_limits(self._limits, self)
+
     def _check_state(self) -> None:
-        """Raises ValueError where loaded arrays do not fit together: kernels do not look before they read."""
+        """Raises ValueError where loaded arrays and numbers do not fit together, or have other types than after `fit`:
+        kernels do not look before they read, and are compiled anew for another type.
+        """
         raise NotImplementedError  # abstract
 
     @classmethod
@@ -98,7 +108,11 @@ def from_parts(parts: dict[str, Any]) -> Estimator:
 
 
 def load_estimator(folder: Path | str) -> Estimator:
-    """A stored model of any registered class. Only JSON and safetensors are read: nothing in them can run."""
+    """A stored model of any registered class. Only JSON and safetensors are read: nothing in them can run.
+
+    ValueError, whatever is wrong with the folder: a file missing, cut or altered, parameters outside of their limits,
+    arrays that do not fit together. A model that is returned is safe to ask.
+    """
     import tagcore.baselines
     import tagcore.models  # noqa: F401  both register their classes
 
@@ -107,7 +121,7 @@ def load_estimator(folder: Path | str) -> Estimator:
         head = json.loads((folder / "model.json").read_text(encoding="utf-8"))
         name, params, facts = head["class"], head["params"], head["facts"]
         version = head["format"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"{folder / 'model.json'}: not the head of a stored model ({error!r})") from error
     if version != FORMAT:
         raise ValueError(f"{folder / 'model.json'}: format {version!r}, this version reads {FORMAT}")
@@ -115,7 +129,8 @@ def load_estimator(folder: Path | str) -> Estimator:
         raise ValueError(f"{folder / 'model.json'}: unknown class {name!r}, expected one of {sorted(MODELS)}")
     try:
         model = MODELS[name](**params)
-    except TypeError as error:
+        model._check_params()
+    except (TypeError, ValueError) as error:
         raise ValueError(f"{folder / 'model.json'}: not the parameters of {name} ({error})") from error
     try:
         arrays = load_file(folder / "state.safetensors")
@@ -129,25 +144,44 @@ def load_estimator(folder: Path | str) -> Estimator:
         setattr(model, key, value)
     try:
         model._check_state()
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, LookupError, ArithmeticError) as error:
         raise ValueError(f"{folder}: its arrays do not fit together ({error})") from error
     return model
 
 
-def require_vector(values: np.ndarray, size: int, what: str) -> None:
-    """One finite number for each of `size` things."""
-    if values.shape != (size,) or values.dtype.kind != "f" or not np.isfinite(values).all():
-        raise ValueError(f"{what} must be {size} finite numbers")
+def require_array(
+    values: np.ndarray,
+    shape: tuple[int, ...],
+    dtype: DTypeLike,
+    what: str,
+    least: float = -np.inf,
+    most: float = np.inf,
+) -> None:
+    """Raises ValueError unless these are finite numbers of that type and shape, from `least` to `most`."""
+    if values.dtype != np.dtype(dtype):
+        raise ValueError(f"{what} is {values.dtype}, expected {np.dtype(dtype)}")
+    if values.shape != shape:
+        raise ValueError(f"{what} has shape {values.shape}, expected {shape}")
+    if values.size and not np.isfinite(values).all():
+        raise ValueError(f"{what} must be finite numbers")
+    if values.size and not least <= values.min() <= values.max() <= most:
+        raise ValueError(f"{what} must be numbers from {least} to {most}")
+
+
+def require_lists(starts: np.ndarray, ids: np.ndarray, rows: int, columns: int, what: str) -> None:
+    """Raises ValueError unless row i has the ids ids[starts[i] : starts[i + 1]], each from 0 to columns - 1."""
+    if rows < 0:
+        raise ValueError(f"it is not said where rows of {what} start")
+    require_array(starts, (rows + 1,), np.int64, f"where rows of {what} start", 0, ids.size)
+    if starts[0] != 0 or starts[-1] != ids.size or (np.diff(starts) < 0).any():
+        raise ValueError(f"{what} must have {rows} rows that start at 0, never fall and end at {ids.size}")
+    require_array(ids, (ids.size,), np.int32, f"columns of {what}", 0, columns - 1)
 
 
 def require_csr(indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, rows: int, columns: int, what: str) -> None:
-    """The three arrays of a CSR matrix of that shape."""
-    whole = indptr.dtype.kind == indices.dtype.kind == "i" and indptr.shape == (rows + 1,) and indices.ndim == 1
-    if not whole or indptr[0] != 0 or indptr[-1] != indices.size or (np.diff(indptr) < 0).any():
-        raise ValueError(f"{what} must be a CSR matrix of {rows} rows")
-    if indices.size and not 0 <= indices.min() <= indices.max() < columns:
-        raise ValueError(f"{what} must have columns 0 to {columns - 1}")
-    require_vector(data, indices.size, what)
+    """Raises ValueError unless these are the three arrays of a CSR matrix of that shape, as models keep them."""
+    require_lists(indptr, indices, rows, columns, what)
+    require_array(data, indices.shape, np.float32, f"values of {what}")
 
 
 def best_k(scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:

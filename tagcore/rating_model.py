@@ -5,12 +5,14 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from tagcore.base import Estimator, best_k, block_rows, require_csr, restore_on_failure
+from tagcore.base import Estimator, best_k, block_rows, require_lists, restore_on_failure
+from tagcore.parameters import Whole, check_limits
 from tagcore.progress import Progress, no_progress
 from tagcore.ratings import Ratings, UserTaggings
 from tagcore.shards import Executor, InProcess
 from tagcore.training import Checkpoints, FitContext
 
+MOST_ITEMS = 5_000_000  # all items of a user are scored together
 UNKNOWN = -1  # in place of the id of a user or item that the model does not know, and of an item that there is not
 
 
@@ -49,12 +51,14 @@ class RatingModel(Estimator, abstract=True):
             raise ValueError("there are no ratings to learn from")
         if taggings is not None:
             taggings.require_users_and_items(ratings)
+        self._check_params()
         rated = ratings.matrix
         context = FitContext(executor or InProcess(), progress or no_progress, checkpoints)
         with restore_on_failure(self):
             self._fit(ratings.last_values(), taggings, context)
             self.n_users_, self.n_items_ = rated.shape
             self.rated_starts_, self.rated_items_ = rated.indptr.astype(np.int64), rated.indices.astype(np.int32)
+            self._check_sizes()
         return self
 
     def predict(self, users: Any, items: Any) -> np.ndarray:
@@ -114,10 +118,11 @@ class RatingModel(Estimator, abstract=True):
 
     def _check_state(self) -> None:
         """Proves the bounds of what users have rated; a subclass adds those of its own arrays."""
-        if not all(isinstance(size, int) and size > 0 for size in (self.n_users_, self.n_items_)):
-            raise ValueError(f"{self.n_users_!r} users and {self.n_items_!r} items, expected at least one of each")
-        ones = np.ones(self.rated_items_.size)
-        require_csr(self.rated_starts_, self.rated_items_, ones, self.n_users_, self.n_items_, "rated items")
+        self._check_sizes()
+        require_lists(self.rated_starts_, self.rated_items_, self.n_users_, self.n_items_, "rated items")
+
+    def _check_sizes(self) -> None:
+        check_limits({"n_users_": Whole(), "n_items_": Whole(1, MOST_ITEMS)}, self)
 
 
 def _known_ids(ids: Any, size: int, what: str) -> np.ndarray:

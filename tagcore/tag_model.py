@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tagcore.base import BLOCK_CELLS, Estimator, best_k, block_rows, restore_on_failure
 from tagcore.features.rows import XY, InMemory, Rows
 from tagcore.label_matrix import label_matrix, observed_cells
+from tagcore.parameters import Whole, check_limits
 from tagcore.progress import Progress, no_progress
 from tagcore.shards import Executor, InProcess
 from tagcore.training import Checkpoints, FitContext
@@ -117,6 +118,7 @@ class TagModel(Estimator, abstract=True):
 
     def _fit_in_context(self, rows: Rows, observed: Any, context: FitContext) -> None:
         """Goes through the hook: the one way to fit, whoever asks."""
+        self._check_params()
         if observed is not None:
             if not self._uses_observed:
                 raise ValueError(f"{type(self).__name__} learns from all cells of y: it cannot do without some of them")
@@ -125,6 +127,10 @@ class TagModel(Estimator, abstract=True):
             self._fit(rows, context)
             self.__dict__.pop("feature_names_in_", None)  # rows know columns by number
             self.n_features_in_, self.n_labels_ = rows.n_features, rows.n_labels
+
+    def _check_state(self) -> None:
+        """Proves the sizes that other checks lean on; a subclass adds what it keeps."""
+        check_limits({"n_labels_": Whole(), "n_features_in_": Whole()}, self)
 
     def _checked_batch(self, X: Any, y: Any) -> XY:
         """Rows and tags of one `partial_fit`, of which the first says how many words and tags there are."""

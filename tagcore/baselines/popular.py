@@ -3,8 +3,9 @@
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.base import best_k, require_vector
+from tagcore.base import best_k, require_array
 from tagcore.features.rows import Rows
+from tagcore.parameters import Choice, limits
 from tagcore.tag_model import TagModel
 from tagcore.training import FitContext
 
@@ -24,6 +25,7 @@ class Popular(TagModel):
     """
 
     _arrays = ("shares_",)
+    _limits = limits(weight=Choice("documents", "counts"))
 
     shares_: np.ndarray
 
@@ -34,14 +36,13 @@ class Popular(TagModel):
         Y = rows.labels(slice(0, rows.n_rows)).astype(np.float64, copy=False)
         if self.weight == "documents":
             self.shares_ = document_shares(Y)
-        elif self.weight == "counts":
+        else:
             counts = np.asarray(Y.sum(axis=0), np.float64).ravel()
             self.shares_ = counts / max(counts.sum(), np.finfo(np.float64).tiny)
-        else:
-            raise ValueError(f'weight must be "documents" or "counts", got {self.weight!r}')
 
     def _check_state(self) -> None:
-        require_vector(self.shares_, self.n_labels_, "shares_")
+        super()._check_state()
+        require_shares(self.shares_, self.n_labels_)
 
     def _scores(self, X: sp.csr_matrix) -> np.ndarray:
         return np.tile(self.shares_, (X.shape[0], 1))
@@ -54,3 +55,8 @@ class Popular(TagModel):
 def document_shares(Y: sp.csr_matrix) -> np.ndarray:
     """Gives the share of the documents that carry each tag."""
     return np.bincount(Y.indices, minlength=Y.shape[1]) / Y.shape[0]
+
+
+def require_shares(shares: np.ndarray, n_labels: int) -> None:
+    """Raises ValueError unless these are shares of documents, one for each tag."""
+    require_array(shares, (n_labels,), np.float64, "shares_", 0, 1 + 1e-9)

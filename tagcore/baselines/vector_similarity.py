@@ -1,15 +1,14 @@
 """The few best tags of the few most similar documents: the vector similarity baseline of PMM."""
 
-import numbers
-
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.base import best_k, require_csr, require_vector
+from tagcore.base import best_k, require_array, require_csr
 from tagcore.baselines.knn.estimator import Postings, inverted_index, kernel_rows
 from tagcore.baselines.knn.kernel import score_rows, suggest_rows
-from tagcore.baselines.popular import document_shares
+from tagcore.baselines.popular import document_shares, require_shares
 from tagcore.features.rows import Rows, load_all
+from tagcore.parameters import Choice, Whole, WholeOrShare, limits
 from tagcore.tag_model import TagModel
 from tagcore.text.selection import SelectWords
 from tagcore.training import FitContext
@@ -36,6 +35,12 @@ class VectorSimilarity(TagModel):
     """
 
     _arrays = ("words_", "word_starts_", "documents_", "weights_", "tag_starts_", "tag_ids_", "shares_")
+    _limits = limits(
+        n_documents=Whole(),
+        n_tags=Whole(),
+        select=Choice(None, "information_gain"),
+        keep=WholeOrShare("the words"),
+    )
 
     words_: np.ndarray  # the selected columns; word_starts_ numbers them from 0
     word_starts_: np.ndarray
@@ -52,29 +57,26 @@ class VectorSimilarity(TagModel):
         self.keep = keep
 
     def _fit(self, rows: Rows, context: FitContext) -> None:
-        for name in ("n_documents", "n_tags"):
-            value = getattr(self, name)
-            if not isinstance(value, numbers.Integral) or value < 1:
-                raise ValueError(f"{name} must be an integer of at least 1, got {value!r}")
         X, Y = load_all(rows)
         if self.select is None:
             self.words_ = np.arange(X.shape[1])
-        elif self.select == "information_gain":
-            self.words_ = SelectWords("information_gain", self.keep).fit(X, Y).get_support(indices=True)
         else:
-            raise ValueError(f'select must be None or "information_gain", got {self.select!r}')
+            self.words_ = SelectWords("information_gain", self.keep).fit(X, Y).get_support(indices=True)
         self.shares_ = document_shares(Y)
         self.word_starts_, self.documents_, self.weights_ = inverted_index(self._selected(X))
         self.tag_starts_, self.tag_ids_ = _top_tags(Y, self.shares_, self.n_tags)
 
     def _check_state(self) -> None:
+        super()._check_state()
         words, n = self.words_, self.tag_starts_.size - 1
-        whole = words.ndim == 1 and words.dtype.kind == "i"
-        if not whole or (np.diff(words, prepend=-1, append=self.n_features_in_) < 1).any():
-            raise ValueError(f"words_ must be rising numbers of columns 0 to {self.n_features_in_ - 1}")
+        require_array(words, (words.size,), np.int64, "words_", 0, self.n_features_in_ - 1)
+        if (np.diff(words) < 1).any():
+            raise ValueError("words_ must be rising numbers of columns")
         require_csr(self.word_starts_, self.documents_, self.weights_, words.size, n, "the index")
         require_csr(*self._tagging(), n, self.n_labels_, "the tags")
-        require_vector(self.shares_, self.n_labels_, "shares_")
+        require_shares(self.shares_, self.n_labels_)
+        if n < 1:
+            raise ValueError("there is no document to be like")
 
     def _scores(self, X: sp.csr_matrix) -> np.ndarray:
         votes, voters = np.zeros((X.shape[0], self.n_labels_)), np.empty(X.shape[0], np.int64)

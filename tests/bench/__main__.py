@@ -35,6 +35,7 @@ SECTIONS = {
     "inference": Section("bmlpl", "BMLPL: quality against time"),
     "lowrank": Section("bmlpl", "Low-rank baselines of the BMLPL paper"),
     "cluster": Section("scale", "What a round on a cluster costs"),
+    "altered": Section("runs", "Altered model folders"),
     "prefect": Section("runs", "Our Prefect server process against Prefect's command"),
     "runs": Section("runs", "Whole runs: quality, and the overhead of Prefect and MLflow"),
 }

@@ -1,16 +1,15 @@
 """Tags of the documents that are most alike."""
 
-import numbers
-
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.preprocessing import normalize
 
-from tagcore.base import best_k, require_csr, require_vector
+from tagcore.base import best_k, require_csr
 from tagcore.baselines.knn.kernel import nearest, score_rows, similarities, suggest, suggest_rows
-from tagcore.baselines.popular import document_shares
+from tagcore.baselines.popular import document_shares, require_shares
 from tagcore.features.rows import Rows, load_all
+from tagcore.parameters import Choice, Real, Whole, limits
 from tagcore.tag_model import TagModel
 from tagcore.training import FitContext
 
@@ -46,6 +45,7 @@ class KNN(TagModel):
         "tag_weights_",
         "shares_",
     )
+    _limits = limits(n_neighbors=Whole(), power=Real(least=0), weighting=Choice("presence", "share"))
 
     word_starts_: np.ndarray  # the postings of word w are documents_[word_starts_[w] : word_starts_[w + 1]]
     documents_: np.ndarray
@@ -90,17 +90,8 @@ class KNN(TagModel):
         return voters, sims[voters]
 
     def _fit(self, rows: Rows, context: FitContext) -> None:
-        if not isinstance(self.n_neighbors, numbers.Integral) or self.n_neighbors < 1:
-            raise ValueError(f"n_neighbors must be an integer of at least 1, got {self.n_neighbors!r}")
-        if not 0 <= self.power < np.inf:
-            raise ValueError(f"power must be at least 0, got {self.power!r}")
         X, Y = load_all(rows)
-        if self.weighting == "presence":
-            tag_weights = np.ones(Y.nnz)
-        elif self.weighting == "share":
-            tag_weights = normalize(Y, norm="l1").data
-        else:
-            raise ValueError(f'weighting must be "presence" or "share", got {self.weighting!r}')
+        tag_weights = np.ones(Y.nnz) if self.weighting == "presence" else normalize(Y, norm="l1").data
         self.word_starts_, self.documents_, self.weights_ = inverted_index(X)
         self.tag_starts_ = Y.indptr.astype(np.int64)
         self.tag_ids_ = Y.indices.astype(np.int32)
@@ -108,11 +99,14 @@ class KNN(TagModel):
         self.shares_ = document_shares(Y)
 
     def _check_state(self) -> None:
+        super()._check_state()
         n = self.tag_starts_.size - 1
         postings = (self.word_starts_, self.documents_, self.weights_)
         require_csr(*postings, self.n_features_in_, n, "the index")
         require_csr(self.tag_starts_, self.tag_ids_, self.tag_weights_, n, self.n_labels_, "the tags")
-        require_vector(self.shares_, self.n_labels_, "shares_")
+        require_shares(self.shares_, self.n_labels_)
+        if n < 1:
+            raise ValueError("there is no document to be like")
 
     def _scores(self, X: sp.csr_matrix) -> np.ndarray:
         scores, voters = np.zeros((X.shape[0], self.n_labels_)), np.empty(X.shape[0], np.int64)

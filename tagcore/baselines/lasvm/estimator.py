@@ -9,13 +9,14 @@ import scipy.sparse as sp
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
-from tagcore.base import require_csr, require_vector
+from tagcore.base import require_array, require_csr
 from tagcore.baselines.lasvm.kernel import learn_tag
 from tagcore.baselines.margin import MarginModel
 from tagcore.features.rows import Rows, load_all
 from tagcore.kernels.sparse import add_sparse_product
 from tagcore.numeric.normalise import normalise_rows
 from tagcore.numeric.row_orders import pass_orders
+from tagcore.parameters import FLAG, MOST_BYTES, POSITIVE, ROUNDS, SEED, Choice, Whole, limits
 from tagcore.shards import Arrays, freeze, row_shards
 from tagcore.training import FitContext
 
@@ -74,6 +75,18 @@ class LaSVM(MarginModel):
     )
     _facts = ("n_support_",)
     _rounds = ("max_iter",)
+    _limits = limits(
+        C=POSITIVE,
+        kernel=Choice("linear", "rbf"),
+        gamma=POSITIVE,
+        tau=POSITIVE,
+        max_iter=ROUNDS,
+        shuffle=FLAG,
+        normalise=FLAG,
+        max_support=Whole(2 * _SEEDS),
+        cache_bytes=Whole(0, MOST_BYTES),
+        random_state=SEED,
+    )
 
     word_starts_: np.ndarray  # word w is in the vectors vector_ids_[word_starts_[w] : word_starts_[w + 1]]
     vector_ids_: np.ndarray
@@ -112,21 +125,12 @@ class LaSVM(MarginModel):
         """Gives the logistic function of the scores."""
         return expit(scores)
 
-    def _checked_settings(self) -> LaSVMSettings:
-        for name in ("C", "gamma", "tau"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise ValueError(f"{name} must be positive, got {getattr(self, name)!r}")
-        if self.kernel not in ("linear", "rbf"):
-            raise ValueError(f'kernel must be "linear" or "rbf", got {self.kernel!r}')
-        if self.max_iter < 1:
-            raise ValueError(f"max_iter must be at least 1, got {self.max_iter!r}")
-        if self.max_support < 2 * _SEEDS:
-            raise ValueError(f"max_support must be at least {2 * _SEEDS}, got {self.max_support!r}")
+    def _settings(self) -> LaSVMSettings:
         gamma = float(self.gamma) if self.kernel == "rbf" else 0.0
         return LaSVMSettings(float(self.C), gamma, float(self.tau), int(self.max_support), int(self.cache_bytes))
 
     def _fit(self, rows: Rows, context: FitContext) -> None:
-        settings = self._checked_settings()
+        settings = self._settings()
         X, Y = load_all(rows)
         X = self._scaled(X)
         carriers = np.bincount(Y.indices, minlength=Y.shape[1])
@@ -179,12 +183,14 @@ class LaSVM(MarginModel):
         return normalise_rows(X, self.normalise)
 
     def _check_state(self) -> None:
+        super()._check_state()
+        Whole(0, MOST_BYTES).check("n_support_", self.n_support_)
         vectors = self.dual_starts_.size - 1
         index = self.word_starts_, self.vector_ids_, self.vector_values_
         require_csr(*index, self.n_features_in_, vectors, "the support vectors")
         duals = self.dual_starts_, self.dual_tags_, self.dual_values_
         require_csr(*duals, vectors, self.n_labels_, "the dual coefficients")
-        require_vector(self.intercept_, self.n_labels_, "intercept_")
+        require_array(self.intercept_, (self.n_labels_,), np.float32, "intercept_")
 
     def _scores(self, X: sp.csr_matrix) -> np.ndarray:
         X = self._scaled(X)

@@ -6,9 +6,10 @@ from scipy.special import expit
 from sklearn.utils import check_random_state
 
 from tagcore.baselines.leml.alternation import Alternation, GramHalfSteps, HalfSteps, NewtonHalfSteps
-from tagcore.baselines.low_rank.base import _LowRank
+from tagcore.baselines.low_rank.base import RANK, _LowRank
 from tagcore.baselines.low_rank.shards import shards_with_cells
 from tagcore.numeric.losses import LOSSES
+from tagcore.parameters import FLAG, POSITIVE, ROUNDS, SEED, Choice, Real, limits
 from tagcore.shards import Arrays
 from tagcore.training import FitContext, train
 
@@ -40,6 +41,17 @@ class LEML(_LowRank):
     """
 
     _rounds = ("max_iter",)
+    _limits = limits(
+        rank=RANK,
+        loss=Choice(*LOSSES),
+        alpha=POSITIVE,
+        max_iter=ROUNDS,
+        cg_iter=ROUNDS,
+        tol=Real(least=0),
+        normalise=FLAG,
+        fit_intercept=FLAG,
+        random_state=SEED,
+    )
     _uses_observed = True
 
     def __init__(
@@ -67,17 +79,6 @@ class LEML(_LowRank):
     def proba(self, scores: np.ndarray) -> np.ndarray:
         """Cuts scores to [0, 1] for the squared loss; gives their logistic function for the others."""
         return np.clip(scores, 0.0, 1.0) if self.loss == "squared" else expit(scores)
-
-    def _check_params(self) -> None:
-        if self.loss not in LOSSES:
-            raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {self.loss!r}")
-        if not 0 < self.alpha < np.inf:
-            raise ValueError(f"alpha must be positive, got {self.alpha!r}")
-        for name in ("max_iter", "cg_iter"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)!r}")
-        if not self.tol >= 0:
-            raise ValueError(f"tol must be at least 0, got {self.tol!r}")
 
     def _untagged_score(self) -> float:
         return 0.0 if self.loss == "squared" else _UNSEEN_LOG_ODDS

@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.base import require_vector
+from tagcore.base import require_array
 from tagcore.baselines.margin import MarginModel
 from tagcore.kernels.sparse import multiply_dense
 from tagcore.numeric.normalise import normalise_rows
@@ -42,11 +42,9 @@ class _DenseLinear(MarginModel):
         return normalise_rows(X, self.normalise)
 
     def _check_state(self) -> None:
-        shape = self.n_features_in_, self.n_labels_
-        if self.coef_.shape != shape:
-            raise ValueError(f"coef_ has shape {self.coef_.shape}, expected {shape}")
-        require_vector(self.coef_.ravel(), self.coef_.size, "coef_")
-        require_vector(self.intercept_, self.n_labels_, "intercept_")
+        super()._check_state()
+        require_array(self.coef_, (self.n_features_in_, self.n_labels_), np.float32, "coef_")
+        require_array(self.intercept_, (self.n_labels_,), np.float32, "intercept_")
 
     def _scores(self, X: sp.csr_matrix) -> np.ndarray:
         X = self._scaled(X)

@@ -1,11 +1,11 @@
 """One-vs-rest logistic regression."""
 
-import numpy as np
 import scipy.sparse as sp
 
 from tagcore.baselines.linear.newton import LANES, NewtonSettings, solve_by_newton
 from tagcore.baselines.linear.sparse import _SparseLinear
 from tagcore.baselines.linear.tag_blocks import rows_with_constant
+from tagcore.parameters import FLAG, POSITIVE, ROUNDS, Real, limits
 from tagcore.shards import Arrays
 
 
@@ -37,6 +37,14 @@ class OneVsRestLogistic(_SparseLinear):
 
     _solver = solve_by_newton
     _shard_tags = 4 * LANES  # solved tags make room for others, so that the block stays full
+    _limits = limits(
+        C=POSITIVE,
+        normalise=FLAG,
+        fit_intercept=FLAG,
+        prune=Real(least=0),
+        tol=POSITIVE,
+        max_iter=ROUNDS,
+    )
 
     def __init__(
         self,
@@ -55,8 +63,6 @@ class OneVsRestLogistic(_SparseLinear):
         self.max_iter = max_iter
 
     def _prepare(self, X: sp.csr_matrix) -> tuple[NewtonSettings, Arrays]:
-        if not 0 < self.C < np.inf:
-            raise ValueError(f"C must be positive, got {self.C!r}")
         settings = NewtonSettings(
             tol=self.tol,
             max_iter=self.max_iter,

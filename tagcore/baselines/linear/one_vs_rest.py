@@ -1,11 +1,11 @@
 """One-vs-rest support vector machines."""
 
-import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from tagcore.baselines.linear.sparse import _SparseLinear
 from tagcore.baselines.linear.working_set import LANES, WorkingSetSettings, shared_rows, solve_by_working_sets
+from tagcore.parameters import FLAG, POSITIVE, ROUNDS, SEED, Choice, Real, limits
 from tagcore.shards import Arrays
 
 
@@ -37,6 +37,17 @@ class OneVsRestLinear(_SparseLinear):
 
     _solver = solve_by_working_sets
     _shard_tags = LANES
+    _limits = limits(
+        C=POSITIVE,
+        loss=Choice("squared_hinge", "hinge"),
+        class_weight=Choice(None, "balanced"),
+        normalise=FLAG,
+        fit_intercept=FLAG,
+        prune=Real(least=0),
+        tol=POSITIVE,
+        max_iter=ROUNDS,
+        random_state=SEED,
+    )
 
     def __init__(
         self,
@@ -61,12 +72,6 @@ class OneVsRestLinear(_SparseLinear):
         self.random_state = random_state
 
     def _prepare(self, X: sp.csr_matrix) -> tuple[WorkingSetSettings, Arrays]:
-        if not 0 < self.C < np.inf:
-            raise ValueError(f"C must be positive, got {self.C!r}")
-        if self.loss not in ("squared_hinge", "hinge"):
-            raise ValueError(f'loss must be "squared_hinge" or "hinge", got {self.loss!r}')
-        if self.class_weight not in (None, "balanced"):
-            raise ValueError(f'class_weight must be None or "balanced", got {self.class_weight!r}')
         settings = WorkingSetSettings(
             tol=self.tol,
             max_iter=self.max_iter,

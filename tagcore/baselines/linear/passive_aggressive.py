@@ -10,6 +10,7 @@ from tagcore.baselines.linear.dense import _DenseLinear
 from tagcore.baselines.linear.kernels.passive_aggressive import learn_rows
 from tagcore.features.rows import Rows, load_all
 from tagcore.numeric.row_orders import pass_orders
+from tagcore.parameters import FLAG, POSITIVE, ROUNDS, SEED, SIZE, Choice, limits
 from tagcore.shards import Arrays, freeze, row_shards
 from tagcore.training import FitContext
 
@@ -53,6 +54,16 @@ class PassiveAggressive(_DenseLinear):
     """
 
     _rounds = ("max_iter",)
+    _limits = limits(
+        C=POSITIVE,
+        loss=Choice("squared_hinge", "hinge"),
+        max_iter=ROUNDS,
+        shuffle=FLAG,
+        normalise=FLAG,
+        fit_intercept=FLAG,
+        max_weights=SIZE,
+        random_state=SEED,
+    )
 
     def __init__(
         self,
@@ -76,7 +87,8 @@ class PassiveAggressive(_DenseLinear):
 
     def partial_fit(self, X: Any, y: Any) -> Self:
         """Goes on from what is known, through these documents once, in their order; the first call fixes the tags."""
-        settings = self._checked_settings()
+        self._check_params()
+        settings = self._settings()
         with restore_on_failure(self):
             X, Y = self._checked_batch(X, y)
             X = self._scaled(X)
@@ -93,18 +105,12 @@ class PassiveAggressive(_DenseLinear):
         """Gives the logistic function of the scores."""
         return expit(scores)
 
-    def _checked_settings(self) -> tuple[float, bool, float]:
-        """Gives (cost, whether the loss is squared, share of a step that the intercept moves), checked."""
-        if not 0 < self.C < np.inf:
-            raise ValueError(f"C must be positive, got {self.C!r}")
-        if self.loss not in ("squared_hinge", "hinge"):
-            raise ValueError(f'loss must be "squared_hinge" or "hinge", got {self.loss!r}')
-        if self.max_iter < 1:
-            raise ValueError(f"max_iter must be at least 1, got {self.max_iter!r}")
+    def _settings(self) -> tuple[float, bool, float]:
+        """Gives (cost, whether the loss is squared, share of a step that the intercept moves)."""
         return float(self.C), self.loss == "squared_hinge", _INTERCEPT_DECAY * bool(self.fit_intercept)
 
     def _fit(self, rows: Rows, context: FitContext) -> None:
-        settings = self._checked_settings()
+        settings = self._settings()
         self._require_room(rows.n_features, rows.n_labels)
         X, Y = load_all(rows)
         X = self._scaled(X)

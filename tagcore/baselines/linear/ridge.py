@@ -15,6 +15,7 @@ from tagcore.baselines.linear.newton import NewtonSettings, solve_by_newton
 from tagcore.baselines.linear.tag_blocks import rows_with_constant
 from tagcore.features.rows import Rows, load_all
 from tagcore.kernels.sparse import lower_gram
+from tagcore.parameters import FLAG, POSITIVE, ROUNDS, SIZE, Choice, limits
 from tagcore.shards import Arrays, Shard, Shards, row_shards
 from tagcore.training import FitContext
 
@@ -48,6 +49,15 @@ class Ridge(_DenseLinear):
     """
 
     _rounds = ("max_iter",)
+    _limits = limits(
+        alpha=POSITIVE,
+        solver=Choice("auto", "cholesky", "cg"),
+        normalise=FLAG,
+        fit_intercept=FLAG,
+        tol=POSITIVE,
+        max_iter=ROUNDS,
+        max_weights=SIZE,
+    )
 
     _boundary = 0.5  # it learns 0 and 1
 
@@ -74,10 +84,6 @@ class Ridge(_DenseLinear):
         return np.clip(scores, 0.0, 1.0)
 
     def _fit(self, rows: Rows, context: FitContext) -> None:
-        if not 0 < self.alpha < np.inf:
-            raise ValueError(f"alpha must be positive, got {self.alpha!r}")
-        if self.solver not in ("auto", "cholesky", "cg"):
-            raise ValueError(f'solver must be "auto", "cholesky" or "cg", got {self.solver!r}')
         self._require_room(rows.n_features, rows.n_labels)
         X, Y = load_all(rows)
         X = self._scaled(X)

@@ -8,12 +8,13 @@ import scipy.sparse as sp
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
-from tagcore.base import require_csr, require_vector
+from tagcore.base import require_array, require_csr
 from tagcore.baselines.linear.tag_blocks import BlockSettings, Solver, solve_tags
 from tagcore.baselines.margin import MarginModel
 from tagcore.features.rows import Rows, load_all
 from tagcore.kernels.sparse import add_sparse_product
 from tagcore.numeric.normalise import normalise_rows
+from tagcore.parameters import MOST_BYTES, Whole
 from tagcore.scoring.explanation import Explanation
 from tagcore.shards import Arrays, freeze, row_shards
 from tagcore.training import FitContext
@@ -110,9 +111,11 @@ class _SparseLinear(MarginModel):
         return normalise_rows(X, self.normalise)
 
     def _check_state(self) -> None:
+        super()._check_state()
+        Whole(0, MOST_BYTES).check("n_iter_", self.n_iter_)
         coef = (self.coef_indptr_, self.coef_indices_, self.coef_data_)
         require_csr(*coef, self.n_features_in_, self.n_labels_, "coef_")
-        require_vector(self.intercept_, self.n_labels_, "intercept_")
+        require_array(self.intercept_, (self.n_labels_,), np.float32, "intercept_")
 
     def _scores(self, X: sp.csr_matrix) -> np.ndarray:
         X = self._scaled(X)

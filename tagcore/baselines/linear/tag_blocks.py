@@ -19,14 +19,6 @@ class BlockSettings:
     max_iter: int
     prune: float
 
-    def __post_init__(self) -> None:
-        if not self.tol > 0:
-            raise ValueError(f"tol must be positive, got {self.tol!r}")
-        if self.max_iter < 1:
-            raise ValueError(f"max_iter must be at least 1, got {self.max_iter!r}")
-        if not 0 <= self.prune < np.inf:
-            raise ValueError(f"prune must be at least 0, got {self.prune!r}")
-
 
 class Solution(NamedTuple):
     """The machine of one tag: where it stood among those given, its weights with the intercept last, the passes it

@@ -1,19 +1,22 @@
 """Scores of low rank: rows and tags meet in a space of few dimensions."""
 
 from collections.abc import Callable
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.base import require_vector
+from tagcore.base import require_array
 from tagcore.features.rows import XY, Rows, load_all
 from tagcore.kernels.sparse import multiply_dense
 from tagcore.numeric.normalise import normalise_rows
+from tagcore.parameters import WholeOrShare
 from tagcore.shards import Arrays, Executor, Shard, Shards
 from tagcore.tag_model import TagModel
 from tagcore.training import FitContext
+
+RANK = WholeOrShare("the tags")
 
 
 class _LowRank(TagModel):
@@ -36,9 +39,6 @@ class _LowRank(TagModel):
     def _learn(self, X: sp.csr_matrix, Y: sp.csr_matrix, context: FitContext) -> None:
         raise NotImplementedError  # abstract
 
-    def _check_params(self) -> None:
-        """Raises ValueError for a parameter that no data could suit."""
-
     def _untagged_score(self) -> float:
         """Gives the score of every tag where no training document has a tag."""
         return 0.0
@@ -53,12 +53,7 @@ class _LowRank(TagModel):
         self.intercept_ = np.full(Y.shape[1], self._untagged_score(), np.float32)
 
     def _prepared(self, rows: Rows) -> XY:
-        """Gives all rows, scaled, and ones for their tags, in float32; parameters are checked first."""
-        share = isinstance(self.rank, Real) and not isinstance(self.rank, Integral) and 0 < self.rank <= 1
-        whole = isinstance(self.rank, Integral) and not isinstance(self.rank, bool) and self.rank >= 1
-        if not (share or whole):
-            raise ValueError(f"rank must be a whole number from 1 or a share of the tags up to 1.0, got {self.rank!r}")
-        self._check_params()
+        """Gives all rows, scaled, and ones for their tags, in float32."""
         X, Y = load_all(rows)
         ones = np.ones(Y.nnz, np.float32)
         return self._scaled(X).astype(np.float32), sp.csr_matrix((ones, Y.indices, Y.indptr), shape=Y.shape)
@@ -78,17 +73,17 @@ class _LowRank(TagModel):
         return normalise_rows(X, self.normalise)
 
     def _check_state(self) -> None:
-        self._check_factors()
-        require_vector(self.intercept_, self.n_labels_, "intercept_")
+        super()._check_state()
+        rank = self.word_factors_.shape[-1] if self.word_factors_.ndim else 0
+        if rank < 1:
+            raise ValueError(f"word_factors_ has shape {self.word_factors_.shape}, expected at least one dimension")
+        require_array(self.word_factors_, (self.n_features_in_, rank), np.float32, "word_factors_")
+        require_array(self.tag_factors_, (self.n_labels_, rank), np.float32, "tag_factors_")
+        self._check_constants(rank)
 
-    def _check_factors(self) -> None:
-        shape = self.word_factors_.shape
-        if len(shape) != 2 or shape[0] != self.n_features_in_:
-            raise ValueError(f"word_factors_ has shape {shape}, expected {self.n_features_in_} rows")
-        if self.tag_factors_.shape != (self.n_labels_, shape[1]):
-            raise ValueError(f"tag_factors_ has shape {self.tag_factors_.shape}, expected {self.n_labels_, shape[1]}")
-        require_vector(self.word_factors_.ravel(), self.word_factors_.size, "word_factors_")
-        require_vector(self.tag_factors_.ravel(), self.tag_factors_.size, "tag_factors_")
+    def _check_constants(self, rank: int) -> None:
+        """Raises ValueError where what is added to the products does not fit to them."""
+        require_array(self.intercept_, (self.n_labels_,), np.float32, "intercept_")
 
     def _scores(self, X: sp.csr_matrix) -> np.ndarray:
         scores = self._embedded(X) @ self.tag_factors_.T

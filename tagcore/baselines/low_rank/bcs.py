@@ -7,18 +7,21 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from tagcore.base import require_vector
+from tagcore.base import require_array
 from tagcore.baselines.leml.steps import gram_product
-from tagcore.baselines.low_rank.base import _LowRank
+from tagcore.baselines.low_rank.base import RANK, _LowRank
 from tagcore.baselines.low_rank.kernels.bcs import infer_tags
 from tagcore.baselines.low_rank.shards import label_rows, project_rows, shards_with_cells, sum_by_word
 from tagcore.features.rows import Rows
 from tagcore.numeric.conjugate_gradients import conjugate_gradients, inner_products, residuals_fall_to
+from tagcore.parameters import FLAG, POSITIVE, SEED, Whole, limits
 from tagcore.shards import Arrays, Shard, Shards
 from tagcore.training import FitContext, Measures, train
 
 _CG_STEPS, _CG_TOL = 100, 1e-4
 _BLOCK_ROWS = 256
+_MOST_INFERENCE = 100  # rounds for one document: ten settle it, and each costs rank² × tags
+_MOST_ALTERNATIONS = 1000
 
 
 class BCS(_LowRank):
@@ -39,7 +42,7 @@ class BCS(_LowRank):
     rank : dimensions, a whole number or a share of the tags; never more than documents, words or tags.
     alpha : weight of the penalty of the regression.
     noise : variance of compressed tags about the regression.
-    rounds : of inference for a document.
+    rounds : of inference for a document, up to 100.
     max_iter : alternations of inference and regression, where cells are unobserved.
     normalise : bring rows to unit length first.
     random_state : seed of the projection.
@@ -47,6 +50,15 @@ class BCS(_LowRank):
 
     _arrays = ("word_factors_", "tag_factors_", "centre_")
     _rounds = ("max_iter",)
+    _limits = limits(
+        rank=RANK,
+        alpha=POSITIVE,
+        noise=POSITIVE,
+        rounds=Whole(1, _MOST_INFERENCE),
+        max_iter=Whole(1, _MOST_ALTERNATIONS),
+        normalise=FLAG,
+        random_state=SEED,
+    )
     _uses_observed = True
 
     centre_: np.ndarray  # c; tag_factors_ is Φᵀ
@@ -73,17 +85,8 @@ class BCS(_LowRank):
         """Cuts the scores to [0, 1]."""
         return np.clip(scores, 0.0, 1.0)
 
-    def _check_params(self) -> None:
-        for name in ("alpha", "noise"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise ValueError(f"{name} must be positive, got {getattr(self, name)!r}")
-        for name in ("rounds", "max_iter"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)!r}")
-
-    def _check_state(self) -> None:
-        self._check_factors()
-        require_vector(self.centre_, self.word_factors_.shape[1], "centre_")
+    def _check_constants(self, rank: int) -> None:
+        require_array(self.centre_, (rank,), np.float32, "centre_")
 
     def _fit(self, rows: Rows, context: FitContext) -> None:
         X, Y = self._prepared(rows)
@@ -105,7 +108,7 @@ class BCS(_LowRank):
         scores = np.empty((X.shape[0], self.n_labels_), np.float32)
         projection = np.ascontiguousarray(self.tag_factors_.T)
         guesses = self._embedded(X) + self.centre_
-        infer_tags(guesses, projection, self.noise, self.rounds, *nothing, scores)
+        infer_tags(guesses, projection, float(self.noise), int(self.rounds), *nothing, scores)
         return scores
 
 

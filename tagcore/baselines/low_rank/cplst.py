@@ -7,8 +7,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import cholesky, eigh, solve_triangular
 
-from tagcore.baselines.low_rank.base import _LowRank, on_one_thread
+from tagcore.baselines.low_rank.base import RANK, _LowRank, on_one_thread
 from tagcore.kernels.sparse import lower_gram
+from tagcore.parameters import FLAG, POSITIVE, Whole, limits
 from tagcore.shards import Arrays, row_shards
 from tagcore.training import FitContext
 
@@ -37,6 +38,8 @@ class CPLST(_LowRank):
     max_words : refuse to factor a larger matrix.
     """
 
+    _limits = limits(rank=RANK, alpha=POSITIVE, normalise=FLAG, max_words=Whole())
+
     def __init__(
         self, rank: int | float = 100, alpha: float = 3.0, normalise: bool = True, max_words: int = 20_000
     ) -> None:
@@ -48,10 +51,6 @@ class CPLST(_LowRank):
     def proba(self, scores: np.ndarray) -> np.ndarray:
         """Cuts the scores to [0, 1]."""
         return np.clip(scores, 0.0, 1.0)
-
-    def _check_params(self) -> None:
-        if not 0 < self.alpha < np.inf:
-            raise ValueError(f"alpha must be positive, got {self.alpha!r}")
 
     def _learn(self, X: sp.csr_matrix, Y: sp.csr_matrix, context: FitContext) -> None:
         if X.shape[1] > self.max_words:

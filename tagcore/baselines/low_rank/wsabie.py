@@ -6,11 +6,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from tagcore.base import require_vector
-from tagcore.baselines.low_rank.base import _LowRank
+from tagcore.base import require_array
+from tagcore.baselines.low_rank.base import RANK, _LowRank
 from tagcore.baselines.low_rank.kernels.wsabie import learn_documents
 from tagcore.features.rows import InMemory, Rows, load_all
 from tagcore.kernels.random.streams import branch
+from tagcore.parameters import FLAG, POSITIVE, ROUNDS, SEED, limits
 from tagcore.scoring.calibration import PlattCalibrator
 from tagcore.shards import Arrays, Shard, Shards
 from tagcore.training import FitContext, Measures, train
@@ -44,6 +45,16 @@ class WSABIE(_LowRank):
 
     _arrays = (*_LowRank._arrays, "curve_")
     _rounds = ("max_iter",)
+    _limits = limits(
+        rank=RANK,
+        learning_rate=POSITIVE,
+        max_iter=ROUNDS,
+        margin=POSITIVE,
+        max_norm=POSITIVE,
+        normalise=FLAG,
+        fit_intercept=FLAG,
+        random_state=SEED,
+    )
 
     curve_: np.ndarray  # of a PlattCalibrator
 
@@ -71,16 +82,9 @@ class WSABIE(_LowRank):
         """Gives the logistic curve of the scores."""
         return PlattCalibrator.from_arrays({"curve": self.curve_})(scores)
 
-    def _check_params(self) -> None:
-        for name in ("learning_rate", "margin", "max_norm"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise ValueError(f"{name} must be positive, got {getattr(self, name)!r}")
-        if self.max_iter < 1:
-            raise ValueError(f"max_iter must be at least 1, got {self.max_iter!r}")
-
     def _check_state(self) -> None:
         super()._check_state()
-        require_vector(self.curve_, 4, "curve_")
+        require_array(self.curve_, (4,), np.float64, "curve_")
         PlattCalibrator.from_arrays({"curve": self.curve_})
 
     def _fit(self, rows: Rows, context: FitContext) -> None:

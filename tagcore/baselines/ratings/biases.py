@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tagcore.base import require_vector
-from tagcore.baselines.ratings.means import require_number
+from tagcore.base import require_array
+from tagcore.parameters import Real, limits
 from tagcore.rating_model import UNKNOWN, RatingModel
 from tagcore.ratings import Ratings, UserTaggings
 from tagcore.training import FitContext
@@ -31,6 +31,7 @@ class DampedBiases(RatingModel):
 
     _arrays = ("user_biases_", "item_biases_")
     _facts = ("mean_",)
+    _limits = limits(item_damping=Real(least=0), user_damping=Real(least=0))
 
     mean_: float
     user_biases_: np.ndarray
@@ -41,10 +42,6 @@ class DampedBiases(RatingModel):
         self.user_damping = user_damping
 
     def _fit(self, ratings: Ratings, taggings: UserTaggings | None, context: FitContext) -> None:
-        for name in ("item_damping", "user_damping"):
-            require_number(damping := getattr(self, name), name)
-            if damping < 0:
-                raise ValueError(f"{name} must be at least 0, got {damping}")
         users, items, values = (ratings.table[column].to_numpy() for column in ("user", "item", "value"))
         self.mean_ = float(values.mean())
         self.item_biases_ = damped_means(values - self.mean_, items, len(ratings.item_names), self.item_damping)
@@ -58,9 +55,9 @@ class DampedBiases(RatingModel):
 
     def _check_state(self) -> None:
         super()._check_state()
-        require_vector(self.user_biases_, self.n_users_, "user_biases_")
-        require_vector(self.item_biases_, self.n_items_, "item_biases_")
-        require_number(self.mean_, "mean_")
+        require_array(self.user_biases_, (self.n_users_,), np.float64, "user_biases_")
+        require_array(self.item_biases_, (self.n_items_,), np.float64, "item_biases_")
+        Real().check("mean_", self.mean_)
 
 
 def damped_means(values: np.ndarray, groups: np.ndarray, size: int, damping: float) -> np.ndarray:

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from tagcore.base import require_vector
+from tagcore.base import require_array
+from tagcore.parameters import Real
 from tagcore.rating_model import UNKNOWN, RatingModel
 from tagcore.ratings import Ratings, UserTaggings
 from tagcore.training import FitContext
@@ -32,8 +33,8 @@ class ItemMean(RatingModel):
 
     def _check_state(self) -> None:
         super()._check_state()
-        require_vector(self.item_means_, self.n_items_, "item_means_")
-        require_number(self.mean_, "mean_")
+        require_array(self.item_means_, (self.n_items_,), np.float64, "item_means_")
+        Real().check("mean_", self.mean_)
 
 
 class UserMean(RatingModel):
@@ -62,8 +63,8 @@ class UserMean(RatingModel):
 
     def _check_state(self) -> None:
         super()._check_state()
-        require_vector(self.user_means_, self.n_users_, "user_means_")
-        require_number(self.mean_, "mean_")
+        require_array(self.user_means_, (self.n_users_,), np.float64, "user_means_")
+        Real().check("mean_", self.mean_)
 
 
 def group_means(ratings: Ratings, column: str, size: int) -> tuple[float, np.ndarray]:
@@ -73,9 +74,3 @@ def group_means(ratings: Ratings, column: str, size: int) -> tuple[float, np.nda
     counts = np.bincount(groups, minlength=size)
     sums = np.bincount(groups, values, minlength=size)
     return mean, np.divide(sums, counts, out=np.full(size, mean), where=counts > 0)
-
-
-def require_number(value: float, what: str) -> None:
-    """Raises ValueError for anything but a finite number."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
-        raise ValueError(f"{what} is {value!r}, expected a finite number")

@@ -1,43 +1,53 @@
 """Parameters that BMLPL refuses."""
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-_CHOICES = {
-    "inference": ("em", "online", "gibbs"),
-    "objective": ("mean", "geo"),
-    "solver": ("cg", "exact"),
-    "missing": ("zeros", "mask"),
-    "dtype": ("float32", "float64"),
-}
-_AT_LEAST_ONE = ("max_iter", "cg_steps", "batch_rows", "inner", "patience", "screen", "n_shards", "n_draws", "thin")
-_POSITIVE = ("eta", "r", "intercept_tau", "t0")
+from tagcore.base import require_array
+from tagcore.parameters import FLAG, MOST_BYTES, POSITIVE, ROUNDS, SEED, SIZE, Choice, Real, Whole, check_limits, limits
+
+LIMITS = limits(
+    n_topics=Real(least=0, none=True),  # up to the number of tags, or a share of it: known when there are tags
+    max_iter=ROUNDS,
+    tol=Real(),
+    inference=Choice("em", "online", "gibbs"),
+    objective=Choice("mean", "geo"),
+    solver=Choice("cg", "exact"),
+    cg_steps=ROUNDS,
+    eta=POSITIVE,
+    r=POSITIVE,
+    tau=Real(above=0, none=True),
+    intercept_tau=POSITIVE,
+    learn_tau=FLAG,
+    learn_r=FLAG,
+    normalise=FLAG,
+    fit_intercept=FLAG,
+    missing=Choice("zeros", "mask"),
+    observed_rate=Real(above=0, most=1),
+    batch_rows=Whole(),
+    kappa=Real(above=0.5, most=1),  # for averages to settle
+    t0=POSITIVE,
+    inner=ROUNDS,
+    burn_in=Whole(0, ROUNDS.most),
+    n_draws=ROUNDS,
+    thin=ROUNDS,
+    early_stopping=FLAG,
+    validation_fraction=Real(above=0, most=1),
+    patience=ROUNDS,
+    screen=Whole(),
+    n_shards=Whole(),
+    dtype=Choice("float32", "float64"),
+    warm_start=FLAG,
+    max_weights=SIZE,
+    random_state=SEED,
+)
+_FACTS = {name: Whole(0, MOST_BYTES) for name in ("n_iter_", "rows_seen_", "updates_")}
 _ONLY_EM = {"learn_tau": False, "learn_r": False, "early_stopping": False, "missing": "zeros"}
 
 
-def check_parameters(model: Any) -> None:
-    """Raises ValueError where a parameter, or two together, make no sense."""
-    for name, choices in _CHOICES.items():
-        if getattr(model, name) not in choices:
-            raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {getattr(model, name)!r}")
-    for name in _AT_LEAST_ONE:
-        value = getattr(model, name)
-        if not isinstance(value, Integral) or value < 1:
-            raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
-    for name in _POSITIVE:
-        if not 0 < getattr(model, name) < np.inf:
-            raise ValueError(f"{name} must be positive, got {getattr(model, name)!r}")
-    if model.tau is not None and not 0 < model.tau < np.inf:
-        raise ValueError(f"tau must be positive or None, got {model.tau!r}")
-    if not 0.5 < model.kappa <= 1:
-        raise ValueError(f"kappa must be above 0.5 and at most 1 for averages to settle, got {model.kappa!r}")
-    for name in ("validation_fraction", "observed_rate"):
-        if not 0 < getattr(model, name) <= 1:
-            raise ValueError(f"{name} must be above 0 and at most 1, got {getattr(model, name)!r}")
-    if model.burn_in < 0:
-        raise ValueError(f"burn_in must be at least 0, got {model.burn_in!r}")
+def check_together(model: Any) -> None:
+    """Raises ValueError where two parameters together make no sense."""
     if model.objective == "mean" and model.learn_r and model.inference == "em":
         raise ValueError('learn_r needs objective="geo": the other grows without bound in r')
     if model.objective == "geo" and model.missing == "mask":
@@ -46,3 +56,24 @@ def check_parameters(model: Any) -> None:
         chain = model.inference == "gibbs" and name.startswith("learn")
         if model.inference != "em" and not chain and getattr(model, name) != only:
             raise ValueError(f'{name}={getattr(model, name)!r} needs inference="em", got {model.inference!r}')
+
+
+def check_state(model: Any) -> None:
+    """Raises ValueError where loaded arrays do not fit together, or leave the ranges that the kernels lean on."""
+    check_limits(_FACTS, model)
+    if not isinstance(model.history_, list) or not all(isinstance(value, float) for value in model.history_):
+        raise ValueError(f"history_ must be a list of numbers, got {model.history_!r:.100}")
+    words, dtype = model.n_features_in_ + bool(model.fit_intercept), model.weight_draws_.dtype
+    if dtype not in (np.float32, np.float64):
+        raise ValueError(f"weight_draws_ is {dtype}, expected float32 or float64")
+    if model.shape_draws_.ndim != 2 or 0 in model.shape_draws_.shape:
+        raise ValueError(f"shape_draws_ has shape {model.shape_draws_.shape}, expected at least one draw and topic")
+    draws, topics = model.shape_draws_.shape
+    tiny = float(np.finfo(np.float32).tiny)
+    require_array(model.weight_draws_, (draws, words, topics), dtype, "weight_draws_")
+    require_array(model.topic_draws_, (draws, topics, model.n_labels_), dtype, "topic_draws_", 0, 1 + 1e-5)
+    of_shapes = np.float32 if model.shape_draws_.dtype == np.float32 else np.float64  # Gibbs keeps the type of training
+    require_array(model.shape_draws_, (draws, topics), of_shapes, "shape_draws_", tiny)
+    require_array(model.tau_, (words,), np.float64, "tau_", 0)
+    require_array(model.label_counts_, (model.n_labels_, topics), dtype, "label_counts_", 0)
+    require_array(model.curvature_, (words, topics), dtype, "curvature_", 0)

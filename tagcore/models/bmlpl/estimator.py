@@ -6,9 +6,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from tagcore.base import block_rows, require_vector, restore_on_failure
+from tagcore.base import block_rows, restore_on_failure
 from tagcore.features.rows import Rows
-from tagcore.models.bmlpl.checks import check_parameters
+from tagcore.models.bmlpl.checks import LIMITS, check_state, check_together
 from tagcore.models.bmlpl.learning import FittedState, learn, learn_batch, scaled
 from tagcore.models.bmlpl.scores import Draws, scores, screened_top_k
 from tagcore.shards import Executor, InProcess
@@ -87,6 +87,7 @@ class BMLPL(TagModel):
     _arrays = ("topic_draws_", "weight_draws_", "shape_draws_", "tau_", "label_counts_", "curvature_")
     _facts = ("history_", "n_iter_", "rows_seen_", "updates_")
     _rounds = ("max_iter", "burn_in", "n_draws")
+    _limits = LIMITS
     _uses_observed = True
 
     topic_draws_: np.ndarray  # (draws, topics, tags)
@@ -187,7 +188,7 @@ class BMLPL(TagModel):
 
         Of the regression's second moments only the diagonal is kept, whatever `solver` says.
         """
-        check_parameters(self)
+        self._check_params()
         previous = self._fitted() if hasattr(self, "tau_") else None
         with restore_on_failure(self):
             X, Y = self._checked_batch(X, y)
@@ -199,7 +200,6 @@ class BMLPL(TagModel):
         return -np.expm1(-scores)
 
     def _fit(self, rows: Rows, context: FitContext) -> None:
-        check_parameters(self)
         previous = self._fitted() if self.warm_start and hasattr(self, "tau_") else None
         if previous and self.tau_.size != self.n_features_in_ + bool(self.fit_intercept):
             raise ValueError("warm_start: fit_intercept is not what it was when the model was fitted")
@@ -228,7 +228,7 @@ class BMLPL(TagModel):
         return int(check_random_state(self.random_state).randint(2**31))
 
     def _scaled(self, X: sp.csr_matrix) -> sp.csr_matrix:
-        return scaled(self, X)
+        return scaled(self, X).astype(self.weight_draws_.dtype, copy=False)  # `dtype` may have been set since
 
     def _draws(self) -> Draws:
         return Draws(self.topic_draws_, self.weight_draws_, self.shape_draws_)
@@ -243,20 +243,10 @@ class BMLPL(TagModel):
         self.rows_seen_, self.updates_, self.history_ = learnt.n_rows, learnt.updates, list(learnt.history)
         self.n_iter_ = len(learnt.history)
 
+    def _check_params(self) -> None:
+        super()._check_params()
+        check_together(self)
+
     def _check_state(self) -> None:
-        words, (n_draws, n_topics) = self.n_features_in_ + bool(self.fit_intercept), self.shape_draws_.shape
-        if n_draws < 1 or n_topics < 1:
-            raise ValueError(f"shape_draws_ has shape {self.shape_draws_.shape}, expected at least one draw and topic")
-        shapes = {
-            "topic_draws_": (n_draws, n_topics, self.n_labels_),
-            "weight_draws_": (n_draws, words, n_topics),
-            "shape_draws_": (n_draws, n_topics),
-            "tau_": (words,),
-            "label_counts_": (self.n_labels_, n_topics),
-            "curvature_": (words, n_topics),
-        }
-        for name, shape in shapes.items():
-            values = getattr(self, name)
-            if values.shape != shape:
-                raise ValueError(f"{name} has shape {values.shape}, expected {shape}")
-            require_vector(values.ravel(), values.size, name)
+        super()._check_state()
+        check_state(self)

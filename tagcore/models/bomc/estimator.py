@@ -13,7 +13,7 @@ from tagcore.features.rows import InMemory, Rows
 from tagcore.labelling.expected_f import ExpectedF, expected_f
 from tagcore.labelling.labels import top_k_labels
 from tagcore.labelling.posterior import Posterior
-from tagcore.models.bomc.checks import check_parameters, check_state
+from tagcore.models.bomc.checks import LIMITS, check_parameters, check_state
 from tagcore.models.bomc.drift import bias_variance_now, variance_now
 from tagcore.models.bomc.hierarchy import Siblings
 from tagcore.models.bomc.kernel import standard_scores
@@ -85,6 +85,7 @@ class BOMC(TagModel):
 
     _arrays = ("mean_", "variance_", "bias_mean_", "bias_variance_", "positives_", "exposures_", "last_seen_")
     _facts = ("n_seen_",)
+    _limits = LIMITS
 
     mean_: np.ndarray  # (words, tags)
     variance_: np.ndarray
@@ -328,6 +329,7 @@ class BOMC(TagModel):
             )
 
     def _check_state(self) -> None:
+        super()._check_state()
         check_state(self)
 
 

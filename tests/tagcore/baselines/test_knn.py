@@ -144,7 +144,7 @@ def test_bad_queries_are_named(words, values, message):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"n_neighbors": 0}, "n_neighbors must be an integer of at least 1, got 0"),
+        ({"n_neighbors": 0}, "n_neighbors must be at least 1, got 0"),
         ({"n_neighbors": 2.5}, r"got 2\.5"),
         ({"power": -1}, "power must be at least 0, got -1"),
         ({"power": np.nan}, "got nan"),

@@ -253,11 +253,11 @@ def test_other_seeds_give_other_factors_of_the_same_fit():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"rank": 0}, "rank must be a whole number from 1 or a share of the tags up to 1.0, got 0"),
+        ({"rank": 0}, "rank must be a whole number from 1 to 2147483647 or a share of the tags up to 1.0, got 0"),
         ({"rank": 1.5}, r"got 1\.5"),
         ({"rank": True}, "got True"),
         ({"rank": np.nan}, "got nan"),
-        ({"loss": "hinge"}, "loss must be one of squared, logistic, squared_hinge, got 'hinge'"),
+        ({"loss": "hinge"}, 'loss must be "squared", "logistic" or "squared_hinge", got \'hinge\''),
         ({"alpha": 0}, "alpha must be positive, got 0"),
         ({"alpha": np.inf}, "got inf"),
         ({"max_iter": 0}, "max_iter must be at least 1, got 0"),

@@ -130,10 +130,13 @@ def test_selection_takes_the_words_of_highest_gain(tmp_path):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"n_documents": 0}, "n_documents must be an integer of at least 1, got 0"),
-        ({"n_tags": 1.5}, r"n_tags must be an integer of at least 1, got 1\.5"),
+        ({"n_documents": 0}, "n_documents must be at least 1, got 0"),
+        ({"n_tags": 1.5}, r"n_tags must be a whole number, got 1\.5"),
         ({"select": "chi2"}, "select must be None or \"information_gain\", got 'chi2'"),
-        ({"select": "information_gain", "keep": 0}, "keep must be an integer of at least 1 or a share"),
+        (
+            {"select": "information_gain", "keep": 0},
+            "keep must be a whole number from 1 .* or a share of the words",
+        ),
     ],
 )
 def test_bad_parameters_are_named(params, message):

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from tagcore.models.bmlpl.em import EM, EMSettings, expect_rows, masked_topics
+from tagcore.models.bmlpl.hyper import new_tau
 from tagcore.models.bmlpl.rows import ShardRows, logistic
 from tagcore.shards import InProcess, Shards
 from tagcore.training import Checkpoints, train
@@ -69,6 +70,13 @@ def test_learning_precisions_tells_idle_words_apart():
     X = sp.hstack([idle, X], format="csr")
     arrays, _ = run(shards_of(X, Y), first_arrays(X, Y), 60, learn_tau=True)
     assert np.median(arrays["tau"][:10]) > 2 * np.median(arrays["tau"][10:])
+
+
+def test_precisions_count_what_is_not_known_of_the_weights():
+    """tau = (K + 2a) / (sum of w² and its variance + 2b), a = b = 0.01: weights of 0 alone do not make it large."""
+    W, curvature, tau = np.array([[0.5, -1.0], [0.0, 0.0]]), np.array([[3.0, 1.0], [0.0, 0.0]]), np.array([1.0, 2.0])
+    squares = [0.25 + 1 / 4 + 1.0 + 1 / 2, 1 / 2 + 1 / 2]
+    np.testing.assert_allclose(new_tau(W, curvature, tau), [2.02 / (square + 0.02) for square in squares], rtol=1e-12)
 
 
 def test_conjugate_gradients_end_at_the_exact_solution():

@@ -10,6 +10,7 @@ from tagcore.features.rows import InMemory
 from tagcore.metrics.auc import roc_auc
 from tagcore.models import BMLPL
 from tagcore.models.bmlpl.initial import grown_arrays
+from tagcore.models.bmlpl.validation import validation_split
 from tagcore.shards import InProcess
 from tests.problems import official_split, problems
 from tests.tagcore.models.bmlpl.problems import planted
@@ -127,6 +128,20 @@ def test_early_stopping_keeps_the_best_iteration():
     assert _same(_arrays(shorter), _arrays(again))
 
 
+def test_early_stopping_does_not_learn_from_the_rows_that_it_holds_out():
+    X, Y = planted(n=200)
+    model = BMLPL(n_topics=4, max_iter=1, early_stopping=True, validation_fraction=0.3)
+    held_out, training = validation_split(200, 0.3, model._seed())
+    others = X.toarray(), Y.toarray()
+    others[0][held_out], others[1][held_out] = others[0][held_out][::-1], np.roll(others[1][held_out], 1, axis=1)
+    fitted = model.fit(X, Y)
+    assert fitted.rows_seen_ == training.size == 140
+    before = _arrays(fitted)
+    assert _same(before, _arrays(model.fit(*others)))
+    others[1][training[0]] = 1 - others[1][training[0]]
+    assert not _same(before, _arrays(model.fit(*others)))
+
+
 def test_a_mask_beats_zeros_where_whole_columns_were_not_looked_at():
     X, Y = planted(n=1500)
     looked = np.ones(Y.shape, bool)
@@ -154,12 +169,12 @@ def test_the_observed_rate_raises_probabilities_to_what_all_tags_would_give():
         ({"n_topics": 19}, "n_topics must be 1 to 18, the number of tags, got 19"),
         ({"n_topics": 0}, "n_topics must be 1 to 18"),
         ({"n_topics": 1.5}, r"share of the tags in \(0, 1\], got 1.5"),
-        ({"inference": "vb"}, "inference must be one of 'em', 'online', 'gibbs', got 'vb'"),
-        ({"objective": "map"}, "objective must be one of"),
-        ({"solver": "lbfgs"}, "solver must be one of"),
-        ({"missing": "nan"}, "missing must be one of"),
-        ({"dtype": "float16"}, "dtype must be one of"),
-        ({"max_iter": 0}, "max_iter must be a whole number of at least 1, got 0"),
+        ({"inference": "vb"}, 'inference must be "em", "online" or "gibbs", got \'vb\''),
+        ({"objective": "map"}, 'objective must be "mean" or'),
+        ({"solver": "lbfgs"}, 'solver must be "cg" or'),
+        ({"missing": "nan"}, 'missing must be "zeros" or'),
+        ({"dtype": "float16"}, 'dtype must be "float32" or'),
+        ({"max_iter": 0}, "max_iter must be at least 1, got 0"),
         ({"cg_steps": 1.5}, "cg_steps must be a whole number"),
         ({"eta": 0.0}, "eta must be positive, got 0.0"),
         ({"r": np.nan}, "r must be positive, got nan"),
@@ -167,7 +182,7 @@ def test_the_observed_rate_raises_probabilities_to_what_all_tags_would_give():
         ({"kappa": 0.5}, "kappa must be above 0.5"),
         ({"observed_rate": 0.0}, "observed_rate must be above 0"),
         ({"burn_in": -1}, "burn_in must be at least 0"),
-        ({"n_draws": 0}, "n_draws must be a whole number of at least 1, got 0"),
+        ({"n_draws": 0}, "n_draws must be at least 1, got 0"),
         ({"learn_r": True}, 'learn_r needs objective="geo"'),
         ({"missing": "mask"}, "needs the argument observed"),
         ({"missing": "mask", "objective": "geo"}, 'needs objective="mean"'),

@@ -52,6 +52,18 @@ def test_averages_are_those_of_the_recursion():
     np.testing.assert_allclose(two["counts"], (1 - gamma) * one["counts"] + gamma * second["counts"] / other, rtol=1e-9)
 
 
+def test_a_minibatch_stands_for_all_rows_known():
+    """its sums are scaled by N/|B|: with three times the rows known they count three times."""
+    X, Y = planted()
+    shards, start = shards_of(X, Y), first_arrays(X, Y)
+    known, thrice = (OnlineEM(EMSettings(), start, n) for n in (X.shape[0], 3 * X.shape[0]))
+    one, three = (learner.round(shards, learner.init(shards), 0)[0] for learner in (known, thrice))
+    for name in ("counts", "curvature"):
+        np.testing.assert_allclose(three[name], 3 * one[name], rtol=1e-12)
+    np.testing.assert_allclose(one["counts"].sum(axis=1)[Y.sum(axis=0).A1 == 0], 0)
+    assert one["counts"].sum() >= Y.nnz  # a positive has at least one latent count
+
+
 def test_a_pass_takes_every_row_once():
     X, Y = planted(n=50)
     shards = shards_of(X, Y, 3)

@@ -285,7 +285,7 @@ def test_expected_f_labels_better_than_one_half_without_the_margin():
 @pytest.mark.parametrize(
     ("setting", "value", "message"),
     [
-        ("variant", "loose", "variant must be one of coupled, independent, multi-class"),
+        ("variant", "loose", 'variant must be "coupled", "independent" or "multi-class"'),
         ("prior_var", 0.0, "prior_var must be positive"),
         ("bias_var", -1.0, "bias_var must be positive"),
         ("flip", 0.5, "flip must be at least 0 and below 0.5"),

@@ -1,0 +1,1 @@
+"""Input that no one would write, made up at random from a seed."""

@@ -8,6 +8,8 @@ _CACHE = "tasks/cache.py"
 _CACHE_TESTS = "tests/tasks/test_cache.py"
 _CLIENT = "tasks/registry/client.py"
 _CLIENT_TESTS = "tests/tasks/registry/test_client.py"
+_TRACKING_TESTS = "tests/tasks/registry/test_tracking.py"
+_WRITER = "tasks/registry/writer.py"
 _EXECUTOR = "tasks/cluster/executor.py"
 
 TASKS = (
@@ -140,23 +142,51 @@ TASKS = (
     Fault(
         "a version is registered again",
         "tasks/registry/tracking.py",
-        "        if standing := find_version(client, name, key):\n",
+        "        if standing := find_version(writer.client, name, key):\n",
         "        if standing := None:\n",
-        "tests/tasks/registry",
+        _TRACKING_TESTS,
     ),
     Fault(
         "half-made runs count as tracked",
         "tasks/registry/tracking.py",
-        " and attributes.status = 'FINISHED'",
+        " and tags.`{WHOLE_KEY}` = 'yes'",
         "",
-        "tests/tasks/registry",
+        _TRACKING_TESTS,
     ),
     Fault(
         "the order of models makes another comparison",
         "tasks/registry/tracking.py",
         '    keys = sorted(stored_key(model.evaluation, "evaluation") for model in evaluated)\n',
         '    keys = [stored_key(model.evaluation, "evaluation") for model in evaluated]\n',
-        "tests/tasks/registry",
+        _TRACKING_TESTS,
+    ),
+    Fault(
+        "two writers of one name at once",
+        _WRITER,
+        "        fcntl.flock(lock, fcntl.LOCK_EX)\n",
+        "",
+        _TRACKING_TESTS,
+    ),
+    Fault(
+        "runs of a dead process stay as they are",
+        _WRITER,
+        "            _end_abandoned_runs(client, experiment, tags[WRITER_KEY])\n",
+        "",
+        _TRACKING_TESTS,
+    ),
+    Fault(
+        "runs of others are ended",
+        _WRITER,
+        " and tags.`{WRITER_KEY}` = '{identity}'",
+        "",
+        _TRACKING_TESTS,
+    ),
+    Fault(
+        "temporary files of a dead process stay",
+        _WRITER,
+        "    before, tempfile.tempdir = tempfile.tempdir, str(folder)\n",
+        "    before = tempfile.tempdir\n",
+        _TRACKING_TESTS,
     ),
     Fault(
         "a cluster's files are left behind",

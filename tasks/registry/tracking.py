@@ -55,7 +55,7 @@ def log_performance(clusters: OpenClusters, parents: list[str], registry: Regist
 
 @task(
     name="track",
-    task_run_name="track {evaluated.label}",
+    task_run_name="track {evaluated.label}{evaluated.which}",
     retries=2,
     retry_delay_seconds=2,
     retry_condition_fn=is_transient,
@@ -63,7 +63,7 @@ def log_performance(clusters: OpenClusters, parents: list[str], registry: Regist
 def track(evaluated: EvaluatedModel, name: str, parent: str, registry: Registry) -> str:
     """Puts parameters, measures, tables and plots on a run of their own, unless such a run stands; gives its id."""
     kind, key = kind_of(evaluated.kind), stored_key(evaluated.evaluation, "evaluation")
-    step = ProgressReporter(f"track {evaluated.label}")
+    step = ProgressReporter(f"track {evaluated.label}{evaluated.which}")
     with only_writer(registry, name) as writer:
         whole = f"tags.`{EVALUATION_KEY}` = '{key}' and tags.`{WHOLE_KEY}` = 'yes'"
         if standing := writer.client.search_runs([writer.experiment], whole, max_results=1):
@@ -73,7 +73,9 @@ def track(evaluated: EvaluatedModel, name: str, parent: str, registry: Registry)
         evaluation = Evaluation.load(evaluated.evaluation)
         made = model_facts(evaluated)
         tags = {"mlflow.parentRunId": parent, EVALUATION_KEY: key, MODEL_KEY: made["model"], **writer.tags}
-        with mlflow.start_run(experiment_id=writer.experiment, run_name=evaluated.label, tags=tags) as run:
+        with mlflow.start_run(
+            experiment_id=writer.experiment, run_name=evaluated.label + evaluated.which, tags=tags
+        ) as run:
             _log_numbers(writer.client, run.info.run_id, kind, made, evaluation)
             topics = topics_of(evaluated.model)
             _log_tables(evaluated.evaluation, evaluation)
@@ -87,7 +89,7 @@ def track(evaluated: EvaluatedModel, name: str, parent: str, registry: Registry)
 
 @task(
     name="register",
-    task_run_name="register {evaluated.label}",
+    task_run_name="register {evaluated.label}{evaluated.which}",
     retries=2,
     retry_delay_seconds=2,
     retry_condition_fn=is_transient,
@@ -95,7 +97,7 @@ def track(evaluated: EvaluatedModel, name: str, parent: str, registry: Registry)
 def register(evaluated: EvaluatedModel, run: str, data: Path, name: str, registry: Registry) -> str:
     """Registers a version and gives its number; that of the version that stands where this very evaluation has one."""
     kind, key = kind_of(evaluated.kind), stored_key(evaluated.evaluation, "evaluation")
-    step = ProgressReporter(f"register {evaluated.label}")
+    step = ProgressReporter(f"register {evaluated.label}{evaluated.which}")
     with only_writer(registry, name) as writer:
         if standing := find_version(writer.client, name, key):
             step.tell("stands")

@@ -200,7 +200,7 @@ TASKS = (
         _EXECUTOR,
         "else freeze(value) for value in travelling]",
         "else value for value in travelling]",
-        "tests/tasks/cluster/test_sessions.py",
+        "tests/tasks/cluster/test_executor.py -k written",
     ),
     Fault(
         "folders of other machines are swept away",

@@ -7,7 +7,6 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pytest
 from distributed import Client, LocalCluster
 
@@ -63,14 +62,6 @@ def test_a_step_outside_a_flow_opens_a_cluster_of_its_own(cluster: Cluster) -> N
         with executor_for(cluster, 1) as executor:
             assert executor.count_workers() == 2  # type: ignore[attr-defined]
     assert events(cluster) == ["open", "close"] * 2
-
-
-def test_what_a_worker_gives_cannot_be_written_to(cluster: Cluster) -> None:
-    """though a worker of this process would hand over the very array that it holds."""
-    with executor_for(cluster, 1) as executor:
-        values, named = executor.get([executor.call(np.zeros, 3), executor.call(dict, {"a": np.ones(2)})])
-    assert not values.flags.writeable
-    assert not named["a"].flags.writeable
 
 
 def test_a_flow_in_this_process_opens_nothing(tmp_path: Path) -> None:

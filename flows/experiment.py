@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from prefect import flow
 
 from flows.comparisons import Comparison, GridPoint, group_by_documents
-from flows.grid import curve_setting
+from flows.grid import curve_setting, point_label
 from flows.stages import build_jobs, ingest, train_and_evaluate
 from flows.tuning import tune_models
 from tagcore.metrics.catalogue import shown_by_rule
@@ -34,7 +34,7 @@ def experiment(recipe: Recipe) -> ExperimentResult:
     workspace = open_workspace()
     require_reachable(workspace.registry)
     with open_clusters(workspace.performance_report) as clusters:
-        points = [plan_point(point, workspace) for point in recipe.expand()]
+        points = [plan_point(recipe, point, workspace) for point in recipe.expand()]
         evaluated = train_and_evaluate(recipe, [job for point in points for job in point.jobs], workspace)
     comparisons = group_by_documents(recipe, points, evaluated)
     parents = [track_comparison(recipe, comparison, workspace) for comparison in comparisons]
@@ -44,11 +44,11 @@ def experiment(recipe: Recipe) -> ExperimentResult:
     return ExperimentResult(reports, curves)
 
 
-def plan_point(point: Recipe, workspace: Workspace) -> GridPoint:
+def plan_point(recipe: Recipe, point: Recipe, workspace: Workspace) -> GridPoint:
     """Reads and prepares the data of one grid point, and chooses its models' parameters where it tunes them."""
     data = ingest(point, workspace)
     tuned = tune_models(point, data, workspace)
-    return GridPoint(point, build_jobs(tuned, data, workspace))
+    return GridPoint(point, build_jobs(tuned, data, workspace, point_label(recipe, point)))
 
 
 def track_comparison(recipe: Recipe, comparison: Comparison, workspace: Workspace) -> str:

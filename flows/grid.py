@@ -4,6 +4,7 @@ from functools import reduce
 from operator import getitem
 from typing import Any
 
+from tasks.naming import data_name
 from tasks.recipe import Recipe
 
 
@@ -11,6 +12,12 @@ def grid_labels(recipe: Recipe, variant: Recipe, *groups: str, without: str | No
     """The settings of these groups that a grid point chose, as parts of a label; a source has its own name."""
     paths = [path for path in recipe.grid if path.split(".")[0] in groups and path not in ("data.source", without)]
     return [f"{path.partition('.')[2]}={_value(variant, path)}" for path in paths]
+
+
+def point_label(recipe: Recipe, variant: Recipe) -> str:
+    """What a grid point chose, as its steps are told: the data set and the settings of data, split and features."""
+    source = [data_name(variant.data.source)] if "data.source" in recipe.grid else []
+    return " ".join([*source, *grid_labels(recipe, variant, "data", "split", "features")])
 
 
 def curve_setting(recipe: Recipe) -> str | None:

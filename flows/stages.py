@@ -29,6 +29,7 @@ class Job:
     model: ModelSettings
     prepared: Path
     seed: int
+    which: str = ""  # of several jobs of the same model, as it is told: data, split, seed
 
 
 @flow(name="ingest", log_prints=False)
@@ -58,7 +59,8 @@ def train(recipe: Recipe, jobs: list[Job], workspace: Workspace) -> list[Path]:
     calls = []
     for job in jobs:
         labels_by = {"thresholds": limits[_threshold_key(job)]} if job.model.threshold_model is not None else {}
-        calls.append({"prepared": job.prepared, "model": job.model, "seed": job.seed, **labels_by})
+        told = {"which": job.which}
+        calls.append({"prepared": job.prepared, "model": job.model, "seed": job.seed, **labels_by, **told})
     return map_task(kind_of(recipe.data.kind).train, calls, workspace)
 
 
@@ -66,12 +68,12 @@ def train(recipe: Recipe, jobs: list[Job], workspace: Workspace) -> list[Path]:
 def evaluate(recipe: Recipe, jobs: list[Job], models: list[Path], workspace: Workspace) -> list[EvaluatedModel]:
     """Measures every model on what was held out of its data."""
     calls = [
-        {"model": model, "prepared": job.prepared, "measures": recipe.measures, "label": job.model.label}
+        {"model": model, "prepared": job.prepared, "measures": recipe.measures, "label": job.model.label + job.which}
         for job, model in zip(jobs, models, strict=True)
     ]
     evaluations = map_task(kind_of(recipe.data.kind).evaluate, calls, workspace)
     return [
-        EvaluatedModel(job.model.label, model, evaluation, job.prepared, job.seed, recipe.data.kind)
+        EvaluatedModel(job.model.label, model, evaluation, job.prepared, job.seed, recipe.data.kind, job.which)
         for job, model, evaluation in zip(jobs, models, evaluations, strict=True)
     ]
 
@@ -94,19 +96,28 @@ def train_and_evaluate(recipe: Recipe, jobs: list[Job], workspace: Workspace) ->
     return evaluate(recipe, jobs, train(recipe, jobs, workspace), workspace)
 
 
-def build_jobs(recipe: Recipe, data: Path, workspace: Workspace) -> list[Job]:
-    """Prepares what the models need, for every split, and lists what is to be trained on it."""
+def build_jobs(recipe: Recipe, data: Path, workspace: Workspace, point: str = "") -> list[Job]:
+    """Prepares what the models need, for every split, and lists what is to be trained on it; `point` tells the recipe
+    from others of its experiment."""
     kind = kind_of(recipe.data.kind)
     prepared: dict[str, Path] = {}
     jobs = []
     for seed in recipe.seeds:
+        split = _split(recipe, seed)
+        documents = [point, f"split {split.seed}" if len(recipe.seeds) > 1 and recipe.split.redraw else ""]
+        which = _told([*documents, f"seed {seed}" if len(recipe.seeds) > 1 else ""])
         for model in recipe.all_models():
-            preparation = kind.preparation(recipe, model, _split(recipe, seed))
+            preparation = kind.preparation(recipe, model, split)
             key = repr({name: value for name, value in preparation.items() if name != "title"})
             if key not in prepared:
-                prepared[key] = prepare(recipe, data, preparation, workspace)
-            jobs.append(Job(model, prepared[key], seed))
+                title = preparation["title"] + _told(documents)
+                prepared[key] = prepare(recipe, data, preparation | {"title": title}, workspace)
+            jobs.append(Job(model, prepared[key], seed, which))
     return jobs
+
+
+def _told(parts: list[str]) -> str:
+    return "".join(f", {part}" for part in parts if part)
 
 
 def _split(recipe: Recipe, seed: int) -> SplitSettings:

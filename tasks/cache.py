@@ -53,8 +53,11 @@ def run_cached(plan: PlannedResult, title: str, make: Callable[[Path, ProgressRe
             step.remark = read_record(plan.folder).get("remark", "")
             step.tell("stands")
             return Completed(name="Cached", message=f"{title}: already made", data=plan.folder)
-        # damaged: kept aside for whoever wants to look, and made anew
-        os.rename(plan.folder, plan.folder.with_name(f"damaged-{plan.folder.name}-{uuid.uuid4().hex[:8]}"))
+        aside = plan.folder.with_name(f"damaged-{plan.folder.name}-{uuid.uuid4().hex[:8]}")
+        os.rename(plan.folder, aside)  # for whoever wants to look
+        step.remark = f"what stood was damaged; it is kept as {aside.name}, and made again"
+        step.tell("damaged")
+        step.remark = ""
     step.tell("start")
     step.begin()
     try:

@@ -35,6 +35,7 @@ class EvaluatedModel:
     prepared: Path  # what it was trained and measured on: features, or split ratings
     seed: int = 0
     kind: LearnsFrom = "documents"
+    which: str = ""  # of several of this label, as it is told
 
 
 @task(

@@ -10,7 +10,8 @@ from uuid import UUID
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.context import TaskRunContext
 
-Listener = Callable[["ProgressReporter", str], None]  # (step, what happened: "start", "progress", "made", "stands")
+# (step, what happened: "start", "progress", "made", "stands", "damaged")
+Listener = Callable[["ProgressReporter", str], None]
 
 _listeners: list[Listener] = []
 
@@ -45,6 +46,8 @@ class ProgressReporter:
     def tell(self, event: str) -> None:
         for listener in _listeners:
             listener(self, event)
+        if event == "made" and self._artifact is not None:  # the last report may be from halfway
+            self._to_prefect(100.0)
 
     @property
     def line(self) -> str:

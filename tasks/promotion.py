@@ -19,6 +19,7 @@ from tasks.kinds import kind_of
 from tasks.progress import ProgressReporter
 from tasks.recipe import PromotionSettings
 from tasks.registry.client import CHALLENGER, CHAMPION, MODEL_KEY, Registry, RegistryBusy, version_by_alias
+from tasks.registry.writer import only_writer
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,8 @@ def promote(
     version, label = challenger.version, challenger.evaluated.label
     step = ProgressReporter(f"compare {name} version {version} with the model in service")
     step.tell("start")
-    with registry.open() as client:
+    with only_writer(registry, name) as writer:
+        client = writer.client
         client.set_registered_model_alias(name, CHALLENGER, version)
         champion = version_by_alias(client, name, CHAMPION)
         before = None if champion is None else str(champion.version)

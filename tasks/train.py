@@ -25,18 +25,23 @@ from tasks.workspace import Workspace
 
 @task(
     name="train",
-    task_run_name="train {model.label}",
+    task_run_name="train {model.label}{which}",
     retries=1,
     retry_delay_seconds=2,
     retry_condition_fn=is_transient,
 )
 def train(
-    prepared: Path, model: ModelSettings, seed: int, workspace: Workspace, thresholds: Path | None = None
+    prepared: Path,
+    model: ModelSettings,
+    seed: int,
+    workspace: Workspace,
+    thresholds: Path | None = None,
+    which: str = "",
 ) -> State[Path]:
     """Trains one model. Where that happens, and on how many threads, changes no bit.
 
-    `thresholds` are stored ones that the tagger shall label by. A training that was killed goes on from its last
-    checkpoint.
+    `thresholds` are stored ones that the tagger shall label by; `which` tells the training from others of its model. A
+    training that was killed goes on from its last checkpoint.
     """
     estimator = make_model(model.model, model.params, seed, TagModel)
     parameters = {
@@ -72,4 +77,4 @@ def train(
         Tagger(vectoriser, estimator, data.names("tags"), calibrator, limits, shares).save(folder, **plan.manifest)
         places.remove(plan.key)
 
-    return run_cached(plan, f"train {model.label}", make)
+    return run_cached(plan, f"train {model.label}{which}", make)

@@ -20,7 +20,8 @@ class Workspace:
     @classmethod
     def from_settings(cls, settings: Settings) -> "Workspace":
         # a database keeps its artifacts in the state folder, a server keeps its own
-        registry = Registry(settings.tracking_uri, None if settings.mlflow else settings.artifacts)
+        artifacts = None if settings.mlflow else settings.artifacts
+        registry = Registry(settings.tracking_uri, artifacts, settings.state / "writers")
         return cls(settings, registry, Cluster.of(settings))
 
     @property

@@ -121,6 +121,8 @@ class Console:
         elif event == "stands":
             self.stood += 1
             self._finish(step, f"= {step.title}: stands already{remark}")
+        elif event == "damaged":
+            self.say(f"! {step.title}{remark}")
         elif self._progress is not None:
             if id(step) not in self._bars:
                 self._bars[id(step)] = self._progress.add_task(step.title, total=step.total or None)

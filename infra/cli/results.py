@@ -17,18 +17,21 @@ if TYPE_CHECKING:
     from flows.experiment import ExperimentResult
     from tasks.recipe import Recipe
 
+RESULTS = Path(__file__).parents[2] / "docs" / "results"
 HEAD = "# Measured\n\nEach section is written by the command at its end.\n"
 
 
 def write_section(page: Path, name: str, title: str, body: str, command: str) -> None:
-    """Puts one section in its place on the page, or at the end; the others stay."""
-    text = page.read_text(encoding="utf-8") if page.exists() else HEAD
+    """Puts one section in its place on the page, or at the end; the others stay. A page of ours begins with a head, a
+    user's own with the section."""
+    new = HEAD if page.resolve().parent == RESULTS else ""
+    text = page.read_text(encoding="utf-8") if page.exists() else new
     machine = f"{os.cpu_count()} cores ({platform.machine()}), Python {platform.python_version()}, "
     machine += ", ".join(f"{p} {version(p)}" for p in ("numpy", "numba", "scikit-learn"))
     stamp = f"*{datetime.now(UTC):%Y-%m-%d}, {machine}, `{command}`*"
     section = f"<!-- {name} -->\n## {title}\n\n{body.strip()}\n\n{stamp}\n<!-- /{name} -->"
     place = re.compile(rf"<!-- {re.escape(name)} -->.*?<!-- /{re.escape(name)} -->", re.DOTALL)
-    text = place.sub(lambda _: section, text) if place.search(text) else f"{text.rstrip()}\n\n{section}\n"
+    text = place.sub(lambda _: section, text) if place.search(text) else f"{text.rstrip()}\n\n{section}\n".lstrip()
     write_text(page, text)
 
 

@@ -1,6 +1,5 @@
 """Files that are either whole or not there: write under a temporary name, then rename."""
 
-import glob
 import hashlib
 import os
 import platform
@@ -23,8 +22,8 @@ def new_folder(folder: Path) -> Iterator[Path]:
     if folder.is_dir() and any(folder.iterdir()):
         raise FileExistsError(f"{folder}: already stands and is not empty")
     folder.parent.mkdir(parents=True, exist_ok=True)
-    _sweep(folder)
-    filling = folder.with_name(f"{_stem(folder)}{os.getpid()}.{uuid.uuid4().hex[:8]}")
+    _sweep(folder.parent)
+    filling = folder.with_name(f".{folder.name}.{_machine()}.{os.getpid()}.{uuid.uuid4().hex[:8]}")
     filling.mkdir()
     try:
         yield filling
@@ -33,15 +32,14 @@ def new_folder(folder: Path) -> Iterator[Path]:
         shutil.rmtree(filling, ignore_errors=True)
 
 
-def _stem(folder: Path) -> str:
-    """The start of the names of half-filled folders, which tell the machine and process that fill them."""
-    host = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
-    return f".{folder.name}.{host}."
+def _machine() -> str:
+    """The part of the names of half-filled folders that tells the machine; the next tells the process."""
+    return hashlib.sha256(platform.node().encode()).hexdigest()[:8]
 
 
-def _sweep(folder: Path) -> None:
-    """Removes what processes of this machine left half filled when they were killed."""
-    for leftover in folder.parent.glob(f"{glob.escape(_stem(folder))}*"):
+def _sweep(parent: Path) -> None:
+    """Removes what processes of this machine left half filled in a folder when they were killed."""
+    for leftover in parent.glob(f".*.{_machine()}.*"):
         try:
             os.kill(int(leftover.name.split(".")[-2]), 0)
         except ProcessLookupError:

@@ -16,6 +16,7 @@ from tasks.cluster.monitor import ClusterError, ClusterLostError, ClusterMonitor
 from tasks.code_hash import code_hash
 
 _CONNECT_SECONDS = 30
+_START_ATTEMPTS = 3
 _COMPARED_PACKAGES = (
     "numpy",
     "scipy",
@@ -53,9 +54,19 @@ def silence_dask_logs() -> Iterator[None]:
 @contextmanager
 def local_client(workers: int, memory: str) -> Iterator[Client]:
     """Starts worker processes of one thread each on loopback; only this process has the key to them."""
-    with dask.config.set(_LOCAL_SETTINGS):
+    with (
+        dask.config.set(_LOCAL_SETTINGS),
+        _start_workers(workers, memory) as cluster,
+        closing(Client(cluster)) as client,
+    ):
+        yield client
+
+
+def _start_workers(workers: int, memory: str) -> LocalCluster:
+    """Starts a local cluster anew where a worker was killed while it started, a few times."""
+    for _ in range(_START_ATTEMPTS):
         try:
-            cluster = LocalCluster(
+            return LocalCluster(
                 n_workers=workers,
                 threads_per_worker=1,
                 processes=True,
@@ -67,8 +78,12 @@ def local_client(workers: int, memory: str) -> Iterator[Client]:
             )
         except ValueError as error:
             raise ValueError(f"cluster=local:{workers} with memory {memory!r}: {error}") from error
-        with cluster, closing(Client(cluster)) as client:
-            yield client
+        except RuntimeError as error:
+            reason = str(error).partition("\n")[0]
+    raise ClusterError(
+        f"cluster=local:{workers}: a worker ended while it started, {_START_ATTEMPTS} times in a row ({reason}); "
+        "the system may have killed it for want of memory: try fewer workers"
+    )
 
 
 @contextmanager

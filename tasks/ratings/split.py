@@ -14,7 +14,7 @@ from tasks.workspace import Workspace
 
 
 @task(name="split ratings", retries=2, retry_delay_seconds=2, retry_condition_fn=is_transient)
-def split_ratings(data: Path, split: SplitSettings, workspace: Workspace) -> State[Path]:
+def split_ratings(data: Path, split: SplitSettings, workspace: Workspace, title: str = "split ratings") -> State[Path]:
     """Holds out a share of the ratings; what `auto` means for ratings is a drawn share."""
     kind = "drawn" if split.kind == "auto" else split.kind
     assert kind != "official"
@@ -25,4 +25,4 @@ def split_ratings(data: Path, split: SplitSettings, workspace: Workspace) -> Sta
         learnt, held_out = chosen.apply(Ratings.load(data))
         save_split(folder, learnt, held_out, UserTaggings.load(data), **plan.manifest)
 
-    return run_cached(plan, "split ratings", make)
+    return run_cached(plan, title, make)

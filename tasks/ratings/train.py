@@ -22,15 +22,17 @@ from tasks.workspace import Workspace
 
 @task(
     name="train recommender",
-    task_run_name="train {model.label}",
+    task_run_name="train {model.label}{which}",
     retries=1,
     retry_delay_seconds=2,
     retry_condition_fn=is_transient,
 )
-def train_recommender(prepared: Path, model: ModelSettings, seed: int, workspace: Workspace) -> State[Path]:
+def train_recommender(
+    prepared: Path, model: ModelSettings, seed: int, workspace: Workspace, which: str = ""
+) -> State[Path]:
     """Trains one model on the ratings to learn from. Where that happens, and on how many threads, changes no bit.
 
-    A training that was killed goes on from its last checkpoint.
+    `which` tells the training from others of its model. One that was killed goes on from its last checkpoint.
     """
     estimator = make_model(model.model, model.params, seed, RatingModel)
     parameters = {"model": model.model, "params": estimator.get_params(), "seed": seed}
@@ -51,4 +53,4 @@ def train_recommender(prepared: Path, model: ModelSettings, seed: int, workspace
         Recommender(estimator, ratings.user_names, ratings.item_names).save(folder, **plan.manifest)
         places.remove(plan.key)
 
-    return run_cached(plan, f"train {model.label}", make)
+    return run_cached(plan, f"train {model.label}{which}", make)

@@ -34,10 +34,14 @@ class RegistryBusy(RegistryError, OSError):
 
 @dataclass(frozen=True)
 class Registry:
-    """A tracking and registry address, and the folder that holds artifacts where the address is a database."""
+    """A tracking and registry address, and the folder that holds artifacts where the address is a database.
+
+    Writers of one name take turns by locks in the folder `writers`; to read, none is needed.
+    """
 
     address: SecretStr  # of a database it may hold a password, and Prefect records what flows are given
     artifacts: Path | None = None
+    writers: Path | None = None
 
     @property
     def uri(self) -> str:
@@ -101,6 +105,8 @@ def create_database(uri: str) -> None:
     with open(path.with_name(f".{path.name}.lock"), "a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not path.exists():
+            for left in path.parent.glob(f".{path.name}.{'?' * 12}"):  # by one that was killed
+                left.unlink()
             filling = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}")
             mlflow.MlflowClient(f"sqlite:///{filling}").search_experiments(max_results=1)
             os.rename(filling, path)

@@ -1,11 +1,13 @@
 """One MLflow run for every measured model, and one registered version for every model that may serve."""
 
 import hashlib
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import mlflow
-from mlflow.entities import Metric, Param, RunTag
+import pandas as pd
+from mlflow.entities import Metric, Param
 from prefect import task
 
 from tagcore.metrics.evaluation import Evaluation
@@ -16,6 +18,7 @@ from tasks.evaluate import EvaluatedModel
 from tasks.kinds import Kind, kind_of
 from tasks.progress import ProgressReporter
 from tasks.registry.client import EVALUATION_KEY, MODEL_KEY, Registry, add_version, find_version, plain
+from tasks.registry.writer import WHOLE_KEY, only_writer
 from tasks.reporting.topics import topics_of
 from tasks.thresholds import threshold_seconds
 
@@ -28,12 +31,13 @@ def comparison_run(name: str, evaluated: list[EvaluatedModel], registry: Registr
     the same comparison."""
     keys = sorted(stored_key(model.evaluation, "evaluation") for model in evaluated)
     key = hashlib.sha256("".join(keys).encode()).hexdigest()
-    with registry.open() as client:
-        experiment = registry.experiment(client, name)
-        if standing := client.search_runs([experiment], f"tags.`{COMPARISON_KEY}` = '{key}'", max_results=1):
+    with only_writer(registry, name) as writer:
+        standing = writer.client.search_runs([writer.experiment], f"tags.`{COMPARISON_KEY}` = '{key}'", max_results=1)
+        if standing:
             return standing[0].info.run_id
-        run = client.create_run(experiment, tags={COMPARISON_KEY: key}, run_name=f"comparison {key[:8]}")
-        client.set_terminated(run.info.run_id)
+        tags = {COMPARISON_KEY: key, WHOLE_KEY: "yes", **writer.tags}
+        run = writer.client.create_run(writer.experiment, tags=tags, run_name=f"comparison {key[:8]}")
+        writer.client.set_terminated(run.info.run_id)
         return run.info.run_id
 
 
@@ -51,7 +55,7 @@ def log_performance(clusters: OpenClusters, parents: list[str], registry: Regist
 
 @task(
     name="track",
-    task_run_name="track {evaluated.label}",
+    task_run_name="track {evaluated.label}{evaluated.which}",
     retries=2,
     retry_delay_seconds=2,
     retry_condition_fn=is_transient,
@@ -59,31 +63,33 @@ def log_performance(clusters: OpenClusters, parents: list[str], registry: Regist
 def track(evaluated: EvaluatedModel, name: str, parent: str, registry: Registry) -> str:
     """Puts parameters, measures, tables and plots on a run of their own, unless such a run stands; gives its id."""
     kind, key = kind_of(evaluated.kind), stored_key(evaluated.evaluation, "evaluation")
-    step = ProgressReporter(f"track {evaluated.label}")
-    with registry.open() as client:
-        experiment = registry.experiment(client, name)
-        whole = f"tags.`{EVALUATION_KEY}` = '{key}' and attributes.status = 'FINISHED'"
-        if standing := client.search_runs([experiment], whole, max_results=1):
+    step = ProgressReporter(f"track {evaluated.label}{evaluated.which}")
+    with only_writer(registry, name) as writer:
+        whole = f"tags.`{EVALUATION_KEY}` = '{key}' and tags.`{WHOLE_KEY}` = 'yes'"
+        if standing := writer.client.search_runs([writer.experiment], whole, max_results=1):
             step.tell("stands")
             return standing[0].info.run_id
         step.tell("start")
         evaluation = Evaluation.load(evaluated.evaluation)
         made = model_facts(evaluated)
-        tags = {"mlflow.parentRunId": parent, EVALUATION_KEY: key, MODEL_KEY: made["model"]}
-        with mlflow.start_run(experiment_id=experiment, run_name=evaluated.label, tags=tags) as run:
-            _log_numbers(client, run.info.run_id, kind, made, evaluation)
+        tags = {"mlflow.parentRunId": parent, EVALUATION_KEY: key, MODEL_KEY: made["model"], **writer.tags}
+        with mlflow.start_run(
+            experiment_id=writer.experiment, run_name=evaluated.label + evaluated.which, tags=tags
+        ) as run:
+            _log_numbers(writer.client, run.info.run_id, kind, made, evaluation)
             topics = topics_of(evaluated.model)
             _log_tables(evaluated.evaluation, evaluation)
             if kind.log_plots is not None:
                 kind.log_plots(evaluation, topics)
             mlflow.log_text(kind.card(evaluated.label, name, made, evaluation, topics), "model_card.md")
+            mlflow.set_tag(WHOLE_KEY, "yes")
     step.tell("made")
     return run.info.run_id
 
 
 @task(
     name="register",
-    task_run_name="register {evaluated.label}",
+    task_run_name="register {evaluated.label}{evaluated.which}",
     retries=2,
     retry_delay_seconds=2,
     retry_condition_fn=is_transient,
@@ -91,9 +97,9 @@ def track(evaluated: EvaluatedModel, name: str, parent: str, registry: Registry)
 def register(evaluated: EvaluatedModel, run: str, data: Path, name: str, registry: Registry) -> str:
     """Registers a version and gives its number; that of the version that stands where this very evaluation has one."""
     kind, key = kind_of(evaluated.kind), stored_key(evaluated.evaluation, "evaluation")
-    step = ProgressReporter(f"register {evaluated.label}")
-    with registry.open() as client:
-        if standing := find_version(client, name, key):
+    step = ProgressReporter(f"register {evaluated.label}{evaluated.which}")
+    with only_writer(registry, name) as writer:
+        if standing := find_version(writer.client, name, key):
             step.tell("stands")
             return str(standing.version)
         step.tell("start")
@@ -101,10 +107,10 @@ def register(evaluated: EvaluatedModel, run: str, data: Path, name: str, registr
         evaluation, topics = Evaluation.load(evaluated.evaluation), topics_of(evaluated.model)
         card = kind.card(evaluated.label, name, made, evaluation, topics)
         example = kind.sample_input(data, evaluated.prepared)
-        with mlflow.start_run(run_id=run):
+        with mlflow.start_run(run_id=run, tags=writer.tags):
             model = kind.served.log(evaluated.model, example, {"data": name, "label": evaluated.label})
         tags = {EVALUATION_KEY: key, MODEL_KEY: made["model"], "label": evaluated.label}
-        version = add_version(client, name, model, tags, card)
+        version = add_version(writer.client, name, model, tags, card)
     step.tell("made")
     return version
 
@@ -134,16 +140,17 @@ def _log_numbers(
     metrics |= {"train_seconds": made["seconds"], f"test_{evaluation.LEARNS_FROM}": evaluation.tested}
     if made["threshold_seconds"] is not None:
         metrics["threshold_seconds"] = made["threshold_seconds"]
-    intervals = {_metric_name(n): m for n, m in evaluation.summary.items() if m.low == m.low}
     client.log_batch(
         run,
         metrics=[Metric(k, float(v), 0, 0) for k, v in metrics.items() if v == v],
         params=[Param(k, plain(v)) for k, v in params.items()],
-        tags=[RunTag(f"interval.{k}", f"{m.low:.4f} to {m.high:.4f}") for k, m in intervals.items()],
     )
 
 
 def _log_tables(folder: Path, evaluation: Evaluation) -> None:
+    """Logs the measures with their intervals as a table that MLflow shows, and all tables as they are stored."""
+    measures = pd.DataFrame([{"measure": name, **asdict(m)} for name, m in evaluation.summary.items()])
+    mlflow.log_table(measures, "measures.json")
     for name in ("evaluation.json", *(f"{table}.parquet" for table in evaluation.TABLES)):
         mlflow.log_artifact(str(folder / name), "evaluation")
 

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from textwrap import shorten
 
 import matplotlib
 
@@ -18,9 +19,10 @@ from tagcore.metrics.catalogue import columns_shown_at_k
 from tagcore.metrics.evaluation import TagEvaluation
 from tagcore.metrics.intervals import Estimate
 from tagcore.models.topics import Topic
-from tasks.reporting.topics import SHOWN
+from tasks.reporting.topics import SHOWN, noticeable_tags
 
 INK, SOFT = "#1f4e79", "#c8553d"
+_PANELS_ACROSS, _PANEL_WIDTH, _LONGEST_LABEL = 4, 1.8, 44  # of comparisons: to fit a page
 
 
 def draw_all(evaluation: TagEvaluation, folder: Path, topics: Sequence[Topic] = ()) -> list[Path]:
@@ -65,7 +67,8 @@ def tag_quality(evaluation: TagEvaluation, axes: Axes) -> None:
     middle = [np.median(np.maximum(trained[shown], 0.5)[which == g]) for g in groups]
     axes.plot(middle, [f1[shown][which == g].mean() for g in groups], "-o", color=SOFT, markersize=4, label="mean")
     axes.set(xscale="log", xlabel="documents with the tag in training", ylabel="F1 at 5 of the tag", ylim=(-0.02, 1.02))
-    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    decades = np.log10(np.divide(*axes.get_xlim()[::-1]))
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if decades < 2.5 else (1,)))  # more labels would collide
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.legend(frameon=False)
@@ -89,7 +92,9 @@ def draw_topics(topics: Sequence[Topic], path: Path) -> Path:
     figure, axes = _figure(width=8.0, height=0.8 + 0.28 * len(shown))
     places = np.arange(len(shown))
     axes.barh(places, [topic.weight for topic in shown], color=INK)
-    axes.set_yticks(places, [_plain_text(", ".join(topic.tags)) for topic in shown], fontsize=7)
+    axes.set_yticks(
+        places, [_plain_text(", ".join(tag for tag, _ in noticeable_tags(topic))) for topic in shown], fontsize=7
+    )
     axes.invert_yaxis()
     axes.set(xlabel="weight of the topic")
     return _save(figure, path)
@@ -121,18 +126,42 @@ def against_setting(curves: Mapping[str, Mapping[str, Mapping[float, Estimate]]]
 
 
 def compare(summaries: Mapping[str, Mapping[str, Estimate]], measures: list[str], held_out: str, path: Path) -> Path:
-    """All models side by side with their intervals, as measured on held-out documents or ratings."""
-    figure, axes = _figure(width=1.6 + 1.7 * len(measures))
-    width = 0.8 / len(summaries)
-    for i, (name, summary) in enumerate(summaries.items()):
-        estimates = [summary.get(m, Estimate(float("nan"))) for m in measures]  # not every model follows every rule
-        values = np.array([estimate.value for estimate in estimates])
-        around = np.abs(np.array([[estimate.low, estimate.high] for estimate in estimates]).T - values)
-        axes.bar(np.arange(len(measures)) + i * width, values, width, yerr=around, capsize=2, label=_plain_text(name))
-    axes.set_xticks(np.arange(len(measures)) + 0.4 - width / 2, [m.replace(" (", "\n(") for m in measures])
-    axes.set(ylim=(0, max(1.0, axes.get_ylim()[1])), ylabel=f"held-out {held_out}, 95 % intervals")
-    axes.legend(frameon=False, fontsize=8)
+    """A panel for every measure, in it all models below one another with their intervals, as measured on held-out
+    documents or ratings. What a model was not measured by is said so."""
+    across = min(len(measures), _PANELS_ACROSS)
+    down = -(-len(measures) // across)
+    names = [_plain_text(shorten(name, _LONGEST_LABEL, placeholder="…")) for name in summaries]
+    width = 0.6 + 0.055 * max(map(len, names)) + _PANEL_WIDTH * across
+    figure = Figure(figsize=(width, 0.4 + down * (0.7 + 0.22 * len(names))), layout="constrained")
+    places = np.arange(len(names))
+    for number, measure in enumerate(measures):
+        axes = figure.add_subplot(down, across, number + 1)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.set_title(measure, fontsize=9)
+        axes.set_yticks(places, names if number % across == 0 else [], fontsize=8)
+        axes.set(xlim=(0, _upper_end(summaries, measure)), ylim=(len(names) - 0.5, -0.5))
+        axes.tick_params(axis="x", labelsize=7)
+        for place, summary in enumerate(summaries.values()):
+            _draw_estimate(axes, place, summary.get(measure))
+    figure.supxlabel(f"held-out {held_out}, 95 % intervals", fontsize=8)
     return _save(figure, path)
+
+
+def _draw_estimate(axes: Axes, place: int, estimate: Estimate | None) -> None:
+    if estimate is None:  # not every model follows every rule
+        axes.text(
+            0.02, place, "not measured", color="grey", fontsize=7, va="center", transform=axes.get_yaxis_transform()
+        )
+        return
+    axes.hlines(place, 0, estimate.value, color="lightgrey", linewidth=1)
+    axes.hlines(place, estimate.low, estimate.high, color=INK, linewidth=2)
+    axes.plot(estimate.value, place, "o", color=INK, markersize=4)
+
+
+def _upper_end(summaries: Mapping[str, Mapping[str, Estimate]], measure: str) -> float:
+    """1 for shares, more for errors and counts."""
+    known = [summary[measure] for summary in summaries.values() if measure in summary]
+    return max(1.0, 1.05 * np.nanmax([end for estimate in known for end in (estimate.value, estimate.high)]))
 
 
 def _plain_text(text: str) -> str:

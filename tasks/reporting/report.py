@@ -31,6 +31,7 @@ class Row:
     threshold_seconds: float | None  # of finding them, which is not training
     evaluate_seconds: float | None
     difference: dict[str, float] | None  # to the best model on the primary measure: difference, low, high, p_value
+    to_best: str  # the same, as it is shown
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Report:
         for row in self.rows:
             times = [row.train_seconds, *(row.threshold_seconds for _ in self._thresholds())]
             shown = (row.shown.get(column, "") for column in self.columns)
-            cells.append([row.model, *shown, _to_best(row), *map(_seconds, times)])
+            cells.append([row.model, *shown, row.to_best, *map(_seconds, times)])
         return cells
 
     def _thresholds(self) -> list[str]:
@@ -137,11 +138,13 @@ def _about(lines: list[ModelSummary], primary: str) -> str:
     seeds, splits = max(line.seeds for line in lines), max(line.splits for line in lines)
     (fewest, most), units = lines[0].tested, lines[0].units
     tested = f"{fewest:,}{f' to {most:,}' if most > fewest else ''} held-out {lines[0].held_out}"
+    others = f"for measures that are no means over {units}, such as macro-F1"
     if splits > 1:
-        what = f"{splits} random splits with {tested} each; 95 % intervals over splits (Student's t)"
+        over = "no intervals over two seeds" if splits == 2 else "95 % intervals over splits (Student's t)"
+        what = f"{splits} random splits with {tested} each; {over}"
     elif seeds > 1:
-        what = f"{tested}, {seeds} seeds; 95 % intervals over {units}, and over seeds (Student's t) for measures "
-        what += f"that are no means over {units}, such as macro-F1"
+        over = "none over two seeds" if seeds == 2 else "over seeds (Student's t)"
+        what = f"{tested}, {seeds} seeds; 95 % intervals over {units}, and {over} {others}"
     else:
         what = f"{tested}; 95 % intervals over {units}"
     return f"{what}; best first by {primary}."
@@ -163,11 +166,12 @@ def _row(line: ModelSummary, to_best: dict[str, float] | None) -> Row:
     return Row(
         model=line.label,
         measures={name: _plain(asdict(m)) for name, m in line.summary.items()},
-        shown={name: measure_text(m) for name, m in line.summary.items()},
+        shown={name: measure_text(m) + _instead_of_interval(line, m.low) for name, m in line.summary.items()},
         train_seconds=line.train_seconds,
         threshold_seconds=line.threshold_seconds,
         evaluate_seconds=line.evaluate_seconds,
         difference=None if to_best is None else _plain(to_best),
+        to_best=_to_best(line, to_best),
     )
 
 
@@ -175,11 +179,17 @@ def _plain(values: dict[str, float]) -> dict[str, float]:
     return {k: v for k, v in values.items() if v == v}
 
 
-def _to_best(row: Row) -> str:
-    if row.difference is None:
+def _to_best(line: ModelSummary, to_best: dict[str, float] | None) -> str:
+    if to_best is None:
         return "best"
-    d = row.difference
-    return f"{d['difference']:+.3f} ({d['low']:+.3f} to {d['high']:+.3f})" if "low" in d else f"{d['difference']:+.3f}"
+    difference, low, high = (to_best[k] for k in ("difference", "low", "high"))
+    interval = f" ({low:+.3f} to {high:+.3f})" if low == low else _instead_of_interval(line, low)
+    return f"{difference:+.3f}{interval}"
+
+
+def _instead_of_interval(line: ModelSummary, low: float) -> str:
+    """Says why there is no interval where two seeds are all that it could be over."""
+    return " (two seeds)" if line.seeds == 2 and low != low else ""
 
 
 def _seconds(value: float | None) -> str:

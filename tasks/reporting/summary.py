@@ -19,7 +19,7 @@ from tasks.thresholds import threshold_seconds
 class ModelSummary:
     """Where all seeds were measured on the same documents, or ratings of the same users, they are averaged one by one
     before intervals are drawn; measures that are no means over these, and all measures where every seed has its own
-    split, have Student's interval over seeds."""
+    split, have Student's interval over seeds, of which there must be three."""
 
     label: str
     seeds: int
@@ -39,7 +39,7 @@ class ModelSummary:
         test = paired_difference(a, b)
         if self.splits == 1:
             return {k: getattr(test, k) for k in ("difference", "low", "high", "p_value")}
-        over = t_interval(a - b)
+        over = _over_seeds(a - b)
         return {"difference": over.value, "low": over.low, "high": over.high, "p_value": test.p_value_t}
 
 
@@ -66,7 +66,7 @@ def _line(label: str, seeds: list[EvaluatedModel]) -> ModelSummary:
         values = {n: np.mean([e.per_unit[n].to_numpy() for e in evaluations], axis=0) for n in names}
     summary = first.summary
     if len(evaluations) > 1:
-        summary = {n: t_interval(np.array([e.summary[n].value for e in evaluations])) for n in summary}
+        summary = {n: _over_seeds(np.array([e.summary[n].value for e in evaluations])) for n in summary}
         summary |= {} if splits > 1 else bootstrap_intervals(values)
     return ModelSummary(
         label=label,
@@ -81,6 +81,11 @@ def _line(label: str, seeds: list[EvaluatedModel]) -> ModelSummary:
         threshold_seconds=_mean([threshold_seconds(m.model) for m in seeds]),
         evaluate_seconds=_mean([_seconds(m.evaluation) for m in seeds]),
     )
+
+
+def _over_seeds(values: np.ndarray) -> Estimate:
+    """Student's interval; none of two seeds, which with one degree of freedom would reach far beyond any measure."""
+    return t_interval(values) if values.size > 2 else Estimate(float(values.mean()))
 
 
 def _seconds(folder: Path) -> float | None:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from flows.comparisons import GridPoint, group_by_documents
+from flows.grid import point_label
 from flows.recipes import load_recipe
 from flows.stages import Job
 from tasks.evaluate import EvaluatedModel
@@ -41,3 +42,10 @@ def test_a_varied_number_places_every_model_on_a_line():
     (ten, twenty) = group_by_documents(*experiment_over({"split.train_documents": [10, 20]}))
     assert ten.lines == {"KNN": ("KNN", 10.0), "Popular": ("Popular", 10.0)}
     assert twenty.lines["KNN"] == ("KNN", 20.0)
+
+
+def test_a_point_is_told_by_what_the_grid_chose():
+    recipe = load_recipe("nightly", {"grid": {"data.source": ["in/a", "b"], "split.train_documents": [10]}})
+    assert [point_label(recipe, point) for point in recipe.expand()] == ["a train_documents=10", "b train_documents=10"]
+    plain = load_recipe("nightly", {"data.source": "a"})
+    assert point_label(plain, plain) == ""

@@ -16,8 +16,10 @@ from tagcore.metrics.evaluation import Evaluation
 from tagcore.tag_model import TagModel
 from tasks import kinds
 from tasks.cache import read_record
-from tasks.evaluate import evaluate, signed_value
+from tasks.evaluate import EvaluatedModel, evaluate, signed_value
+from tasks.progress import listen
 from tasks.recipe import MeasureSettings, ModelChoice, ModelSettings
+from tasks.registry.tracking import track
 from tasks.reporting.topics import topics_of
 from tasks.thresholds import threshold_seconds, thresholds
 from tasks.train import train
@@ -50,6 +52,28 @@ def test_seeds_share_one_split_unless_it_is_redrawn(built, tmp_path):
     jobs = jobs_of(tmp_path, **settings, **{"split.redraw": True})
     assert [(job.prepared.name, job.seed) for job in jobs] == [("features 1", 0), ("features 2", 3)]
     assert [split.seed for _, split, _ in built] == [10, 10, 13]
+
+
+def test_steps_of_several_seeds_and_splits_are_told_apart(built, tmp_path):
+    assert [job.which for job in jobs_of(tmp_path, seeds=[3])] == [""]
+    assert [job.which for job in jobs_of(tmp_path, seeds=[0, 3])] == [", seed 0", ", seed 3"]
+    settings = {"seeds": [0, 3], "split.seed": 10, "split.kind": "drawn", "split.redraw": True}
+    assert [job.which for job in jobs_of(tmp_path, **settings)] == [", split 10, seed 0", ", split 13, seed 3"]
+    titles = [title for _, _, title in built]
+    assert titles == ["build features", "build features", "build features, split 10", "build features, split 13"]
+
+
+def test_the_seed_and_the_split_are_in_the_lines_of_every_step(made):
+    workspace, rows = made
+    lines = []
+    with listen(lambda step, event: lines.append(step.title) if event in ("made", "stands") else None):
+        model = train.fn(rows, PA, 3, workspace, which=", split 13, seed 3").result()
+        evaluation = evaluate.fn(model, rows, MeasureSettings(), "PA, split 13, seed 3", workspace).result()
+        evaluated = EvaluatedModel("PA", model, evaluation, rows, 3, which=", split 13, seed 3")
+        track.fn(evaluated, "demo", "none", workspace.registry)
+    label = f"{PA.label}, split 13, seed 3"
+    assert lines == [f"train {label}", "measure PA, split 13, seed 3", "track PA, split 13, seed 3"]
+    assert train.fn(rows, PA, 3, workspace).result() == model  # the words are no part of the result
 
 
 def test_models_with_features_of_their_own_get_them_on_top_of_the_recipe_s(built, tmp_path):

@@ -141,8 +141,8 @@ TAGCORE = (
     Fault(
         "a folder appears before it is whole",
         _FILES,
-        '    filling = folder.with_name(f"{_stem(folder)}{os.getpid()}.{uuid.uuid4().hex[:8]}")\n    filling.mkdir()\n',
-        "    filling = folder\n    filling.mkdir(exist_ok=True)\n",
+        '{uuid.uuid4().hex[:8]}")\n    filling.mkdir()\n',
+        '{uuid.uuid4().hex[:8]}")\n    filling = folder\n    filling.mkdir(exist_ok=True)\n',
         "tests/tagcore/store/test_files.py",
     ),
     Fault(

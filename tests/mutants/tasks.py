@@ -8,6 +8,8 @@ _CACHE = "tasks/cache.py"
 _CACHE_TESTS = "tests/tasks/test_cache.py"
 _CLIENT = "tasks/registry/client.py"
 _CLIENT_TESTS = "tests/tasks/registry/test_client.py"
+_TRACKING_TESTS = "tests/tasks/registry/test_tracking.py"
+_WRITER = "tasks/registry/writer.py"
 _EXECUTOR = "tasks/cluster/executor.py"
 
 TASKS = (
@@ -140,23 +142,51 @@ TASKS = (
     Fault(
         "a version is registered again",
         "tasks/registry/tracking.py",
-        "        if standing := find_version(client, name, key):\n",
+        "        if standing := find_version(writer.client, name, key):\n",
         "        if standing := None:\n",
-        "tests/tasks/registry",
+        _TRACKING_TESTS,
     ),
     Fault(
         "half-made runs count as tracked",
         "tasks/registry/tracking.py",
-        " and attributes.status = 'FINISHED'",
+        " and tags.`{WHOLE_KEY}` = 'yes'",
         "",
-        "tests/tasks/registry",
+        _TRACKING_TESTS,
     ),
     Fault(
         "the order of models makes another comparison",
         "tasks/registry/tracking.py",
         '    keys = sorted(stored_key(model.evaluation, "evaluation") for model in evaluated)\n',
         '    keys = [stored_key(model.evaluation, "evaluation") for model in evaluated]\n',
-        "tests/tasks/registry",
+        _TRACKING_TESTS,
+    ),
+    Fault(
+        "two writers of one name at once",
+        _WRITER,
+        "        fcntl.flock(lock, fcntl.LOCK_EX)\n",
+        "",
+        _TRACKING_TESTS,
+    ),
+    Fault(
+        "runs of a dead process stay as they are",
+        _WRITER,
+        "            _end_abandoned_runs(client, experiment, tags[WRITER_KEY])\n",
+        "",
+        _TRACKING_TESTS,
+    ),
+    Fault(
+        "runs of others are ended",
+        _WRITER,
+        " and tags.`{WRITER_KEY}` = '{identity}'",
+        "",
+        _TRACKING_TESTS,
+    ),
+    Fault(
+        "temporary files of a dead process stay",
+        _WRITER,
+        "    before, tempfile.tempdir = tempfile.tempdir, str(folder)\n",
+        "    before = tempfile.tempdir\n",
+        _TRACKING_TESTS,
     ),
     Fault(
         "a cluster's files are left behind",
@@ -170,14 +200,21 @@ TASKS = (
         _EXECUTOR,
         "else freeze(value) for value in travelling]",
         "else value for value in travelling]",
-        "tests/tasks/cluster/test_executor.py",
+        "tests/tasks/cluster/test_executor.py -k written",
     ),
     Fault(
-        "folders of living drivers are swept away",
+        "folders of other machines are swept away",
         "tasks/cluster/run_folder.py",
         "        if not name.startswith(_machine()):\n            continue\n",
         "",
-        "tests/tasks/cluster/test_roots.py",
+        "tests/tasks/cluster/test_run_folder.py",
+    ),
+    Fault(
+        "a worker killed while it starts ends the run",
+        "tasks/cluster/connect.py",
+        "_START_ATTEMPTS = 3\n",
+        "_START_ATTEMPTS = 1\n",
+        "tests/tasks/cluster/test_start.py",
     ),
     Fault(
         "unknown settings of a recipe are taken",
@@ -191,6 +228,41 @@ TASKS = (
         "tasks/train.py",
         "Checkpoints(places.inside(plan.key), plan.key)",
         "None",
-        "tests/tasks/cluster/test_train.py",
+        "tests/tasks/test_train.py",
+    ),
+    Fault(
+        "an interval over two seeds",
+        "tasks/reporting/summary.py",
+        "t_interval(values) if values.size > 2 else",
+        "t_interval(values) if values.size > 1 else",
+        "tests/tasks/reporting/test_summary.py",
+    ),
+    Fault(
+        "tags without a share pad a topic",
+        "tasks/reporting/topics.py",
+        "_NOTICEABLE = 0.005\n",
+        "_NOTICEABLE = 0.0\n",
+        "tests/tasks/reporting/test_plots.py",
+    ),
+    Fault(
+        "what was not measured is drawn as nothing",
+        "tasks/reporting/plots.py",
+        "    if estimate is None:  # not every model follows every rule\n",
+        "    if estimate is None:\n        return\n    if False:\n",
+        "tests/tasks/reporting/test_plots.py",
+    ),
+    Fault(
+        "a finished step stays halfway in Prefect",
+        "tasks/progress.py",
+        "            self._to_prefect(100.0)\n",
+        "            pass\n",
+        "tests/tasks/test_progress.py",
+    ),
+    Fault(
+        "nobody hears of a damaged result",
+        _CACHE,
+        '        step.tell("damaged")\n',
+        "",
+        _CACHE_TESTS,
     ),
 )

@@ -105,6 +105,26 @@ def test_a_killed_run_ends_with_the_same_bits(problem, tmp_path: Path, killed_at
     assert [p.name for p in (tmp_path / "c").glob("round-*")] == ["round-000020"]
 
 
+def test_a_run_killed_while_it_writes_a_checkpoint_goes_on_from_the_one_before(problem, tmp_path: Path, monkeypatch):
+    whole = train(learner(problem), shards_of(problem), max_rounds=8)
+    checkpoints = Checkpoints(tmp_path / "c", "this problem", every_seconds=0)
+    save = Shards.save
+
+    def killed(shards, storage):
+        if "round-000004" in str(storage):
+            raise KeyboardInterrupt
+        save(shards, storage)
+
+    monkeypatch.setattr(Shards, "save", killed)
+    with pytest.raises(KeyboardInterrupt):
+        train(learner(problem), shards_of(problem), max_rounds=8, checkpoints=checkpoints)
+    monkeypatch.undo()
+    resumed = train(learner(problem), shards_of(problem), max_rounds=8, checkpoints=checkpoints)
+    assert resumed.resumed_from == 3
+    assert resumed.arrays["w"].tobytes() == whole.arrays["w"].tobytes()
+    assert resumed.history == whole.history
+
+
 def test_a_checkpoint_of_another_training_is_refused(problem, tmp_path):
     train(learner(problem), shards_of(problem), max_rounds=2, checkpoints=Checkpoints(tmp_path, "one", 0))
     with pytest.raises(ValueError, match="another training"):

@@ -4,8 +4,9 @@ import pytest
 
 from tagcore.store.datasets import Dataset, write_dataset
 from tasks import cache
-from tasks.cache import PlannedResult, run_cached
+from tasks.cache import PlannedResult, read_record, run_cached
 from tasks.ingest import ingest
+from tasks.progress import listen
 from tasks.recipe import DataSettings
 from tests.workspaces import workspace_at
 
@@ -63,9 +64,15 @@ def test_a_damaged_result_is_set_aside_and_made_again(tmp_path):
     table = plan.folder / "documents.parquet"
     whole = table.read_bytes()
     table.write_bytes(whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:])  # one bit, the same size
-    assert made_or_stood(plan) == "Completed"
+    told = []
+    with listen(lambda step, event: told.append((event, step.remark))):
+        assert made_or_stood(plan) == "Completed"
     assert table.read_bytes() == whole
-    assert len(list(tmp_path.glob("damaged-*/documents.parquet"))) == 1
+    (aside,) = tmp_path.glob("damaged-*")
+    assert (aside / "documents.parquet").stat().st_size == len(whole)
+    assert [event for event, _ in told] == ["damaged", "start", "made"]
+    assert told[0][1] == f"what stood was damaged; it is kept as {aside.name}, and made again"
+    assert read_record(plan.folder)["remark"] == ""
 
 
 def test_parameters_inputs_and_code_decide_a_result(tmp_path, monkeypatch):

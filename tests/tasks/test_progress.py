@@ -1,6 +1,46 @@
-"""What long work says of itself."""
+"""What long work says of itself, to a person and to Prefect."""
 
+import pytest
+
+from tasks import progress
 from tasks.progress import ProgressReporter
+
+
+@pytest.fixture
+def reported(monkeypatch):
+    """The percentages that Prefect was told."""
+    percent = []
+
+    def create(progress, description):
+        percent.append(progress)
+        return "artifact"
+
+    monkeypatch.setattr(progress, "create_progress_artifact", create)
+    monkeypatch.setattr(progress, "update_progress_artifact", lambda _, progress, description: percent.append(progress))
+    monkeypatch.setattr(progress.TaskRunContext, "get", lambda: "a task run")
+    return percent
+
+
+def test_a_finished_step_is_at_a_hundred_percent(reported):
+    step = ProgressReporter("train BMLPL", every_seconds=0.0)
+    step(1, 4, {})
+    step(3, 4, {})
+    step.tell("made")
+    assert reported == [25.0, 75.0, 100.0]
+
+
+def test_a_step_that_was_too_short_to_report_reports_nothing(reported):
+    step = ProgressReporter("train KNN")
+    step(1, 4, {})
+    step.tell("made")
+    assert reported == []
+
+
+def test_a_step_that_fails_stays_where_it_was(reported):
+    step = ProgressReporter("train BMLPL", every_seconds=0.0)
+    step(1, 4, {})
+    step.tell("start")
+    assert reported == [25.0]
 
 
 def test_a_line_says_of_how_many_where_that_is_known():

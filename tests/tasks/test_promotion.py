@@ -83,7 +83,7 @@ def test_where_less_is_better_a_smaller_value_is_promoted():
 @pytest.fixture(scope="module")
 def registry(tmp_path_factory):
     folder = tmp_path_factory.mktemp("registry")
-    return Registry(SecretStr(f"sqlite:///{folder / 'mlflow.db'}"), folder / "artifacts")
+    return Registry(SecretStr(f"sqlite:///{folder / 'mlflow.db'}"), folder / "artifacts", folder / "writers")
 
 
 @pytest.fixture

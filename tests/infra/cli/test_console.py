@@ -28,3 +28,8 @@ def test_long_work_without_a_bar_says_where_it_is_now_and_then(monkeypatch, caps
         console._on_step(step, "progress")
     said = capsys.readouterr().err.splitlines()
     assert said == ["… train BMLPL: 3 of 100, objective -12.5, moved_mb 4.25"] * 2
+
+
+def test_a_damaged_result_is_told(capsys):
+    Console()._on_step(ProgressReporter("train KNN", remark="what stood was damaged"), "damaged")
+    assert capsys.readouterr().err == "! train KNN: what stood was damaged\n"

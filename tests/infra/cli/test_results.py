@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from flows.recipes import load_recipe
+from infra.cli import results
 from infra.cli.results import write_experiment, write_section
 
 
@@ -35,6 +36,19 @@ def test_a_section_is_replaced_in_its_place_and_the_others_stay(tmp_path: Path) 
     text = page.read_text()
     assert text.index("<!-- first -->") < text.index(r"| new \1 |") < text.index("<!-- second -->") < text.index("old")
     assert (text.count("| old |"), text.count("## The first"), text.count("`make first`*")) == (1, 1, 1)
+
+
+def test_only_pages_of_ours_begin_with_our_head(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(results, "RESULTS", tmp_path / "docs" / "results")
+    results.RESULTS.mkdir(parents=True)
+    theirs, ours = tmp_path / "notes.md", results.RESULTS / "new.md"
+    for page in (theirs, ours):
+        write_section(page, "first", "The first", "| figures |", "make first")
+    assert theirs.read_text().startswith("<!-- first -->\n## The first\n")
+    assert ours.read_text().startswith(f"{results.HEAD}\n<!-- first -->\n")
+    theirs.write_text("# My notes\n")
+    write_section(theirs, "first", "The first", "| figures |", "make first")
+    assert theirs.read_text().startswith("# My notes\n\n<!-- first -->\n")
 
 
 @pytest.mark.parametrize(

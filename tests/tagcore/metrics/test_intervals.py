@@ -176,6 +176,11 @@ def test_a_constant_difference_shows_no_more_than_its_signs():
     assert many.low == many.high == many.difference == 0.5
 
 
+def test_resamples_that_all_agree_show_no_more_than_their_number():
+    for n_resamples, p_value in ((99, 0.02), (999, 0.002)):
+        assert paired_difference(np.full(300, 0.5), np.zeros(300), n_resamples=n_resamples).p_value == p_value
+
+
 def test_false_alarms_are_as_rare_as_promised():
     rng = np.random.default_rng(4)
     alarms = [

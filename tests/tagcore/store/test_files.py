@@ -100,6 +100,9 @@ def test_what_a_killed_process_left_is_swept_away(tmp_path):
     subprocess.run([sys.executable, "-c", code, str(tmp_path / "result")], check=False, timeout=60)
     (left,) = tmp_path.iterdir()
     assert left.name.startswith(".result.")
+    with new_folder(tmp_path / "another"):  # the same may never be made again
+        assert not left.exists()
+    (tmp_path / "another").rmdir()
     with new_folder(tmp_path / "result") as mine:
         with new_folder(tmp_path / "other"):
             assert mine.is_dir()
@@ -109,5 +112,5 @@ def test_what_a_killed_process_left_is_swept_away(tmp_path):
 
 def test_the_filling_of_a_living_process_is_left_alone(tmp_path):
     with new_folder(tmp_path / "result") as first, new_folder(tmp_path / "other"):
-        _sweep(tmp_path / "result")
+        _sweep(tmp_path)
         assert first.is_dir()

@@ -191,6 +191,17 @@ def test_rows_that_the_driver_holds_go_by_file_once(executor):
     assert not first.flags.writeable
 
 
+def strided():
+    """Arrays inside a value, of which the wire forgets that they are read-only where they have gaps."""
+    return {"whole": np.ones(3), "columns": np.arange(6.0).reshape(2, 3)[:, ::2]}
+
+
+def test_what_a_worker_gives_cannot_be_written_to(executor):
+    (value,) = executor.get([executor.call(strided)])
+    np.testing.assert_array_equal(value["columns"], [[0, 2], [3, 5]])
+    assert [array.flags.writeable for array in value.values()] == [False, False]
+
+
 def product(shard, state, wide):
     X, name = shard.data
     assert name == "name"

@@ -1,7 +1,9 @@
 """The registry under trouble: made once and whole, and its failures are never taken for an empty registry."""
 
 import multiprocessing
+from pathlib import Path
 
+import mlflow
 import pytest
 from mlflow.exceptions import MlflowException
 from pydantic import SecretStr
@@ -15,13 +17,15 @@ from tasks.registry.client import (
     RegistryBusy,
     RegistryError,
     champions,
+    create_database,
     require_reachable,
+    stored_folder,
     version_by_alias,
 )
 
 
 def registry_at(folder):
-    return Registry(SecretStr(f"sqlite:///{folder / 'mlflow.db'}"), folder / "artifacts")
+    return Registry(SecretStr(f"sqlite:///{folder / 'mlflow.db'}"), folder / "artifacts", folder / "writers")
 
 
 def first_use(folder, barrier):
@@ -41,11 +45,55 @@ def test_several_first_runs_make_one_database(tmp_path):
     assert champions(registry_at(tmp_path)) == []
 
 
+def test_a_run_killed_while_it_makes_the_database_leaves_none(tmp_path, monkeypatch):
+    class Killed:
+        def __init__(self, uri):
+            Path(uri.removeprefix("sqlite:///")).write_text("half of the tables")
+
+        def search_experiments(self, max_results):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(mlflow, "MlflowClient", Killed)
+    path = tmp_path / "mlflow.db"
+    with pytest.raises(KeyboardInterrupt):
+        create_database(f"sqlite:///{path}")
+    assert not path.exists()
+    monkeypatch.undo()
+    create_database(f"sqlite:///{path}")
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".mlflow.db.lock", "mlflow.db"]
+
+
 def test_a_database_that_is_none_is_one_clear_error(tmp_path):
     (tmp_path / "mlflow.db").write_text("this is not a database, whatever its name says")
     with pytest.raises(RegistryError, match=r"file is not a database$"):
         require_reachable(registry_at(tmp_path))
     assert (tmp_path / "mlflow.db").read_text().startswith("this is")
+
+
+def test_a_password_of_the_registry_is_told_to_nobody():
+    registry = Registry(SecretStr("postgresql://tagger:geheim@there/mlflow"))
+    assert "geheim" not in f"{registry} {registry!r}"
+    assert "tagger" in str(registry)
+    assert "geheim" in registry.uri
+
+
+def mlflow_model(folder, path):
+    """A stored MLflow model that says its tagger is at this path."""
+    model = mlflow.models.Model(flavors={"python_function": {"artifacts": {"tagger": {"path": path}}}})
+    folder.mkdir()
+    model.save(str(folder / "MLmodel"))
+    return folder
+
+
+@pytest.mark.parametrize("path", ["../tagger", "/tagger", "."])
+def test_a_registered_model_does_not_lead_out_of_its_folder(tmp_path, path):
+    with pytest.raises(RegistryError, match="its tagger lies outside of it"):
+        stored_folder(mlflow_model(tmp_path / "model", path))
+
+
+def test_a_registered_model_s_folder_lies_inside(tmp_path):
+    model = mlflow_model(tmp_path / "model", "artifacts/tagger")
+    assert stored_folder(model) == (model / "artifacts" / "tagger").resolve()
 
 
 def test_no_champion_and_a_registry_that_fails_are_told_apart(tmp_path):

@@ -105,6 +105,21 @@ def test_a_report_says_what_intervals_are_over_and_leaves_empty_what_was_not_fol
     assert _about(one, "P@1") == "30 held-out documents; 95 % intervals over documents; best first by P@1."
 
 
+@pytest.mark.parametrize("redraw", [False, True])
+def test_two_seeds_are_said_to_be_two_instead_of_an_interval(found, tmp_path, redraw):
+    entries = [entry for entry in found(redraw) if entry.seed < 2]
+    made, _ = _compare("t", entries, "nDCG@5", tmp_path / "r", "key")
+    assert "two seeds" in made.about
+    assert "Student" not in made.about
+    best, worst = (dict(zip(made.head(), cells, strict=True)) for cells in made.cells())
+    value = np.mean(summaries(entries, "able", "macro-F1@5"))
+    assert best["macro-F1@5"] == f"{value:.3f} (two seeds)"
+    assert best["nDCG@5"].endswith("(two seeds)") == redraw
+    assert worst["nDCG@5 to best"].endswith("(two seeds)") == redraw
+    assert best["nDCG@5 to best"] == "best"
+    assert "low" not in made.rows[0].measures["macro-F1@5"]
+
+
 def test_curves_are_tables_of_lines_and_values(tmp_path):
     points = [
         Point("a", 200, {"P@1": {"value": 0.5, "low": 0.4, "high": 0.6}}),

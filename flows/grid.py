@@ -4,7 +4,7 @@ from functools import reduce
 from operator import getitem
 from typing import Any
 
-from tasks.recipe import Recipe
+from tasks.recipe import ModelSettings, Recipe
 
 
 def grid_labels(recipe: Recipe, variant: Recipe, *groups: str, without: str | None = None) -> list[str]:
@@ -25,6 +25,16 @@ def curve_setting(recipe: Recipe) -> str | None:
     return varied[0] if len(set(varied)) == 1 else None
 
 
+def models_in_tables(recipe: Recipe) -> list[ModelSettings]:
+    """The models as tables name them: where every split has a search of its own, without the values that it chose."""
+    if not recipe.searches_each_split:
+        return recipe.all_models()
+    return [
+        model.model_copy(update={"params": model.params | dict.fromkeys(model.grid, "tuned"), "grid": {}})
+        for model in recipe.models
+    ]
+
+
 def lines_of_models(recipe: Recipe, variant: Recipe) -> dict[str, tuple[str, float]]:
     """label -> (its line, the value of the setting) for every model of one grid point; what else varies tells lines
     apart. Models that do not have the parameter are on no line."""
@@ -34,7 +44,7 @@ def lines_of_models(recipe: Recipe, variant: Recipe) -> dict[str, tuple[str, flo
     lines = {}
     others = grid_labels(recipe, variant, "data", "split", "features", without=setting)
     settled = grid_labels(recipe, variant, "features")
-    for model in variant.all_models():
+    for model in models_in_tables(variant):
         label = " ".join([model.label, *settled])
         if setting in recipe.grid:
             lines[label] = (" ".join([model.label, *others]), float(_value(variant, setting)))

@@ -44,7 +44,7 @@ def test_a_section_is_replaced_in_its_place_and_the_others_stay(tmp_path: Path) 
         ({"data": "some/where/bibtex"}, "linear on bibtex", "tagflow experiment linear --data bibtex"),
         (
             {"data": "bibtex", "settings": ["seeds=[0]", "split.test=3"]},
-            "linear on bibtex",
+            "linear on bibtex with seeds=[0] with split.test=3",
             "tagflow experiment linear --data bibtex -s 'seeds=[0]' -s split.test=3",
         ),
     ],
@@ -74,7 +74,10 @@ def test_a_folder_of_sets_is_one_section(tmp_path: Path) -> None:
     recipe = load_recipe("linear", {"grid": {"data.source": ["data/bibtex", "data/enron"]}})
     result: Any = Result([Part(), Part()], [])
     write_experiment(page, recipe, result, preset="linear", data="data", without=["medical"])
-    assert "`tagflow experiment linear --data data --without medical`*\n<!-- /linear -->" in page.read_text()
+    assert (
+        "`tagflow experiment linear --data data --without medical`*\n<!-- /linear on data without medical -->"
+        in page.read_text()
+    )
 
 
 def test_pictures_of_curves_are_copied_beside_the_page(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from prefect import flow
 
 from flows.comparisons import Comparison, GridPoint, group_by_documents
 from flows.grid import curve_setting, point_label
-from flows.stages import build_jobs, ingest, train_and_evaluate
-from flows.tuning import tune_models
+from flows.stages import ingest, train_and_evaluate
+from flows.tuning import plan_jobs
 from tagcore.metrics.catalogue import shown_by_rule
 from tasks.cluster.sessions import open_clusters
 from tasks.naming import registered_name, safe_name
@@ -47,8 +47,7 @@ def experiment(recipe: Recipe) -> ExperimentResult:
 def plan_point(recipe: Recipe, point: Recipe, workspace: Workspace) -> GridPoint:
     """Reads and prepares the data of one grid point, and chooses its models' parameters where it tunes them."""
     data = ingest(point, workspace)
-    tuned = tune_models(point, data, workspace)
-    return GridPoint(point, build_jobs(tuned, data, workspace, point_label(recipe, point)))
+    return GridPoint(point, plan_jobs(point, data, workspace, point_label(recipe, point)))
 
 
 def track_comparison(recipe: Recipe, comparison: Comparison, workspace: Workspace) -> str:

@@ -5,7 +5,7 @@ from operator import getitem
 from typing import Any
 
 from tasks.naming import data_name
-from tasks.recipe import Recipe
+from tasks.recipe import ModelSettings, Recipe
 
 
 def grid_labels(recipe: Recipe, variant: Recipe, *groups: str, without: str | None = None) -> list[str]:
@@ -16,7 +16,7 @@ def grid_labels(recipe: Recipe, variant: Recipe, *groups: str, without: str | No
 
 def point_label(recipe: Recipe, variant: Recipe) -> str:
     """What a grid point chose, as its steps are told: the data set and the settings of data, split and features."""
-    source = [data_name(variant.data.source)] if "data.source" in recipe.grid else []
+    source = [data_name(variant.data)] if "data.source" in recipe.grid else []
     return " ".join([*source, *grid_labels(recipe, variant, "data", "split", "features")])
 
 
@@ -32,6 +32,16 @@ def curve_setting(recipe: Recipe) -> str | None:
     return varied[0] if len(set(varied)) == 1 else None
 
 
+def models_in_tables(recipe: Recipe) -> list[ModelSettings]:
+    """The models as tables name them: where every split has a search of its own, without the values that it chose."""
+    if not recipe.searches_each_split:
+        return recipe.all_models()
+    return [
+        model.model_copy(update={"params": model.params | dict.fromkeys(model.grid, "tuned"), "grid": {}})
+        for model in recipe.models
+    ]
+
+
 def lines_of_models(recipe: Recipe, variant: Recipe) -> dict[str, tuple[str, float]]:
     """label -> (its line, the value of the setting) for every model of one grid point; what else varies tells lines
     apart. Models that do not have the parameter are on no line."""
@@ -41,7 +51,7 @@ def lines_of_models(recipe: Recipe, variant: Recipe) -> dict[str, tuple[str, flo
     lines = {}
     others = grid_labels(recipe, variant, "data", "split", "features", without=setting)
     settled = grid_labels(recipe, variant, "features")
-    for model in variant.all_models():
+    for model in models_in_tables(variant):
         label = " ".join([model.label, *settled])
         if setting in recipe.grid:
             lines[label] = (" ".join([model.label, *others]), float(_value(variant, setting)))

@@ -30,6 +30,10 @@ class Job:
     prepared: Path
     seed: int
     which: str = ""  # of several jobs of the same model, as it is told: data, split, seed
+    label: str = ""  # its name in tables; the model's own where none is given
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "label", self.label or self.model.label)
 
 
 @flow(name="ingest", log_prints=False)
@@ -68,12 +72,12 @@ def train(recipe: Recipe, jobs: list[Job], workspace: Workspace) -> list[Path]:
 def evaluate(recipe: Recipe, jobs: list[Job], models: list[Path], workspace: Workspace) -> list[EvaluatedModel]:
     """Measures every model on what was held out of its data."""
     calls = [
-        {"model": model, "prepared": job.prepared, "measures": recipe.measures, "label": job.model.label + job.which}
+        {"model": model, "prepared": job.prepared, "measures": recipe.measures, "label": job.label + job.which}
         for job, model in zip(jobs, models, strict=True)
     ]
     evaluations = map_task(kind_of(recipe.data.kind).evaluate, calls, workspace)
     return [
-        EvaluatedModel(job.model.label, model, evaluation, job.prepared, job.seed, recipe.data.kind, job.which)
+        EvaluatedModel(job.label, model, evaluation, job.prepared, job.seed, recipe.data.kind, job.which)
         for job, model, evaluation in zip(jobs, models, evaluations, strict=True)
     ]
 

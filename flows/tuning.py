@@ -1,12 +1,31 @@
 """The search of every model's grid on validation documents: only the best point is measured on the test."""
 
+from dataclasses import replace
 from pathlib import Path
 
-from flows.stages import build_jobs, train_and_evaluate
+from flows.grid import models_in_tables
+from flows.stages import Job, build_jobs, train_and_evaluate
 from tagcore.labelling.rules import rule_named
 from tasks.evaluate import signed_value
-from tasks.recipe import ModelSettings, Recipe
+from tasks.recipe import ModelSettings, Recipe, RecipeError
 from tasks.workspace import Workspace
+
+
+def plan_jobs(recipe: Recipe, data: Path, workspace: Workspace, point: str = "") -> list[Job]:
+    """Lists what is to be trained, with the best point of each grid where the recipe tunes: one search for each split,
+    since what one split validates on may be the test of another. `point` tells the recipe from others of its
+    experiment."""
+    if not recipe.searches_each_split:
+        return build_jobs(tune_models(recipe, data, workspace), data, workspace, point)
+    labels = [model.label for model in models_in_tables(recipe)]
+    if twice := [label for label in labels if labels.count(label) > 1]:
+        raise RecipeError(f"two models are called {twice[0]!r}, expected one grid for both or different parameters")
+    jobs = []
+    for seed in recipe.seeds:
+        tuned = tune_models(recipe.model_copy(update={"seeds": [seed]}), data, workspace)
+        of_seed = build_jobs(tuned, data, workspace, " ".join(filter(None, [point, f"seed {seed}"])))
+        jobs += [replace(job, label=label) for job, label in zip(of_seed, labels, strict=True)]
+    return jobs
 
 
 def tune_models(recipe: Recipe, data: Path, workspace: Workspace) -> Recipe:

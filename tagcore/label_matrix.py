@@ -40,6 +40,14 @@ def _refuse_class_labels(y: Any) -> None:
         )
 
 
+def present_labels(y: Any, n: int) -> sp.csr_matrix:
+    """As `label_matrix`, but a matrix that needs no change is given back itself, not a copy: it is for reading only."""
+    if not isinstance(y, sp.csr_matrix) or y.shape[0] != n or not y.has_canonical_format:
+        return label_matrix(y, n)
+    whole = y.nnz == 0 or (y.data.min() > 0 and y.data.max() < np.inf)  # False for NaN, too
+    return y if whole else label_matrix(y, n)
+
+
 def observed_cells(observed: Any, shape: tuple[int, int]) -> sp.csr_matrix:
     """The cells of y that were looked at, CSR or dense, as a CSR matrix of ones."""
     checked = check_array(observed, accept_sparse="csr", dtype=np.float64, input_name="observed")

@@ -302,6 +302,11 @@ class Recipe(RecipePart):
         """Takes a data card's suggestions, except where a person or the grid has set the feature."""
         return self.features.on_top_of(**{k: v for k, v in suggested.items() if k not in self.chosen_features})
 
+    @property
+    def searches_each_split(self) -> bool:
+        """Whether a search on validation documents is made for every split anew."""
+        return self.tuning is not None and self.split.redraw
+
     def all_models(self) -> list[ModelSettings]:
         """Lists the models of all grids."""
         return [model for spec in self.models for model in spec.expand()]

@@ -45,17 +45,17 @@ def write_experiment(
     without: Sequence[str] = (),
     settings: Sequence[str] = (),
 ) -> None:
-    """Writes an experiment's tables and curves as one section, with the command that makes them again.
+    """Writes an experiment's tables and curves as one section, with the command that makes them again, by which the
+    section is named: another command has a section of its own.
 
     Pictures of curves are copied into the folder `pictures` beside the page.
     """
     name, command = recipe.name, ["tagflow", "experiment", Path(preset).name]
-    if data is not None:
-        command += ["--data", Path(data).name]
-        if "data.source" not in recipe.grid:  # one set of several: its section is its own
-            name = f"{name} on {Path(data).name}"
-    command += [part for option in without for part in ("--without", option)]
+    for option, told, values in (("--data", "on", [data] if data else []), ("--without", "without", without)):
+        command += [part for value in values for part in (option, Path(value).name)]
+        name += "".join(f" {told} {Path(value).name}" for value in values)
     command += [part for setting in settings for part in ("-s", setting)]
+    name += "".join(f" with {setting}" for setting in settings)
     parts = [f"{recipe.about}\n", *(report.markdown(level="###") for report in result.reports)]
     for curves in result.curves:
         parts.append(curves.markdown(level="###"))

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tagcore.features.split import uniform_hashes
+from tagcore.features.split import VALIDATING, uniform_hashes
 from tagcore.kernels.random.splitmix import GOLDEN, mix
 from tagcore.ratings import Ratings, UserTaggings, append_rating_names
 from tagcore.store.datasets import Dataset, write_dataset
@@ -47,7 +47,7 @@ class RatingSplit:
         ratings = ratings.last_values()
         learnt, held_out = self._part(ratings, self.test, self.seed)
         if self.validation:
-            learnt, held_out = self._part(learnt, self.validation, self.seed + 1)
+            learnt, held_out = self._part(learnt, self.validation, self.seed + VALIDATING)
         if not len(learnt) or not len(held_out):
             sides = f"{len(learnt)} to learn from and {len(held_out)} to measure on"
             raise ValueError(f"the split leaves {sides} of {len(ratings)} ratings, expected some of each")

@@ -16,8 +16,10 @@ import scipy.sparse as sp
 from tagcore.kernels.random.hashing import hash_strings
 from tagcore.kernels.random.splitmix import GOLDEN, mix
 
-_KEEPING = 2**32  # added to the seed of the hash that chooses documents to keep, far from every seed of a split
-_REVEALING = 2 * _KEEPING  # likewise, of the hash that chooses labels to reveal
+_SEEDS = 2**32  # seeds of splits are below; what else is drawn is hashed with seeds of its own, far above
+_KEEPING = _SEEDS  # added to the seed of the hash that chooses documents to keep
+_REVEALING = 2 * _SEEDS  # likewise, of the hash that chooses labels to reveal
+VALIDATING = 3 * _SEEDS  # likewise, of the hash that chooses what to validate on
 
 
 class Cuts(NamedTuple):
@@ -37,8 +39,8 @@ class Split:
     With `validation`, the documents to measure on are that share of those to learn from, and the test documents are
     left out altogether: what is chosen this way has never seen them. `train_documents` and `test_documents` keep so
     many of each side; fewer are always a part of more. `revealed` hides all but that share of the labels to learn from,
-    as if nobody had given them. Numbers mean those of lowest hash, which only a whole corpus can tell: `cuts` finds
-    them.
+    as if nobody had given them, and of those to validate on: a search knows no more than the final model. Numbers mean
+    those of lowest hash, which only a whole corpus can tell: `cuts` finds them.
     """
 
     kind: Literal["official", "drawn"] = "drawn"
@@ -52,6 +54,8 @@ class Split:
     def __post_init__(self) -> None:
         if not (self.test >= 1 if isinstance(self.test, int) else 0 < self.test < 1):
             raise ValueError(f"test must be a share between 0 and 1 or a number of documents, got {self.test}")
+        if not 0 <= self.seed < _SEEDS:
+            raise ValueError(f"seed must be from 0 to below {_SEEDS}, got {self.seed}")
         if not 0 <= self.validation < 1:
             raise ValueError(f"validation must be a share from 0 to below 1, got {self.validation}")
         if not 0 < self.revealed <= 1:
@@ -82,7 +86,8 @@ class Split:
     def held_out(self, documents: pa.Table, cuts: Cuts | None = None) -> np.ndarray:
         """True for the documents to measure on, False for those to learn from and those left out."""
         if self.validation:
-            return (uniform_hashes(documents["id"], self.seed + 1) < self.validation) & ~self.left_out(documents, cuts)
+            in_validation = uniform_hashes(documents["id"], self.seed + VALIDATING) < self.validation
+            return in_validation & ~self.left_out(documents, cuts)
         return self._in_test(documents, self._require_cuts(cuts)) & ~self.left_out(documents, cuts)
 
     def left_out(self, documents: pa.Table, cuts: Cuts | None = None) -> np.ndarray:
@@ -92,13 +97,15 @@ class Split:
         return np.where(in_test, (hashes >= cuts.kept_in_test) | bool(self.validation), hashes >= cuts.kept_in_train)
 
     def revealed_tags(self, documents: pa.Table, tags: sp.csr_matrix, held_out: np.ndarray) -> sp.csr_matrix:
-        """The tags without those hidden from learning, each of which is chosen by a hash of document and tag."""
+        """The tags without the hidden ones, each of which is chosen by a hash of document and tag; a test shows all."""
         if self.revealed == 1:
             return tags
         keys = (uniform_hashes(documents["id"], self.seed + _REVEALING) * 2.0**53).astype(np.uint64)
         rows = np.repeat(np.arange(tags.shape[0]), np.diff(tags.indptr))
         cells = mix.py_func(keys[rows] ^ (tags.indices.astype(np.uint64) * GOLDEN))
-        hidden = ((cells >> np.uint64(11)) * 2.0**-53 >= self.revealed) & ~held_out[rows]
+        hidden = (cells >> np.uint64(11)) * 2.0**-53 >= self.revealed
+        if not self.validation:
+            hidden &= ~held_out[rows]
         revealed = sp.csr_matrix((np.where(hidden, 0, tags.data), tags.indices, tags.indptr), tags.shape, copy=True)
         revealed.eliminate_zeros()
         return revealed

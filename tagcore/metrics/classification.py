@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import scipy.sparse as sp
 
-from tagcore.label_matrix import label_matrix
+from tagcore.label_matrix import present_labels
 from tagcore.labelling.labels import top_k_labels
+from tagcore.metrics.kernels import labels as kernels
+from tagcore.shards import freeze
 
 
 class Quality(NamedTuple):
@@ -20,6 +21,14 @@ class Quality(NamedTuple):
     f1: Any
 
 
+class RowCounts(NamedTuple):
+    """Counts per row: right predictions, all predictions, and true labels."""
+
+    right: np.ndarray
+    given: np.ndarray
+    true: np.ndarray
+
+
 @dataclass(frozen=True, eq=False)
 class LabelCounts:
     """Counts per label: right predictions, wrong ones, and labels that were missed. `+` joins disjoint rows."""
@@ -27,12 +36,6 @@ class LabelCounts:
     tp: np.ndarray
     fp: np.ndarray
     fn: np.ndarray
-
-    @classmethod
-    def of_matrices(cls, truth: sp.csr_matrix, predicted: sp.csr_matrix, right: sp.csr_matrix) -> "LabelCounts":
-        """Counts by label what `compare_labels` gives."""
-        true, given, tp = (np.bincount(M.indices, minlength=M.shape[1]) for M in (truth, predicted, right))
-        return cls(tp=tp, fp=given - tp, fn=true - tp)
 
     def per_label(self) -> Quality:
         """Precision, recall and F1 of every label."""
@@ -57,7 +60,7 @@ class LabelCounts:
 
 def label_counts(Y: Any, predicted: Any) -> LabelCounts:
     """Compares predicted labels with the truth, both n × L; a label is present iff > 0."""
-    return LabelCounts.of_matrices(*compare_labels(Y, predicted))
+    return count_labels(Y, predicted)[0]
 
 
 def label_counts_at(Y: Any, top: np.ndarray, k: int) -> LabelCounts:
@@ -68,12 +71,19 @@ def label_counts_at(Y: Any, top: np.ndarray, k: int) -> LabelCounts:
     return label_counts(Y, top_k_labels(top[:, :k], np.shape(Y)[1]))
 
 
-def compare_labels(Y: Any, predicted: Any) -> tuple[sp.csr_matrix, sp.csr_matrix, sp.csr_matrix]:
-    """(truth, prediction, what is in both), as matrices of 0 and 1."""
+def count_labels(Y: Any, predicted: Any) -> tuple[LabelCounts, RowCounts]:
+    """Compares predicted labels with the truth, both n × L, by label and by row; a label is present iff > 0."""
     if np.shape(Y) != np.shape(predicted):
         raise ValueError(f"the truth has shape {np.shape(Y)}, the prediction {np.shape(predicted)}")
-    truth, prediction = (label_matrix(M, np.shape(Y)[0]).astype(bool) for M in (Y, predicted))
-    return truth, prediction, truth.multiply(prediction).tocsr()
+    truth, prediction = (present_labels(M, np.shape(Y)[0]) for M in (Y, predicted))
+    n, n_labels = truth.shape
+    true, given, tp, right = (np.zeros(size, np.int64) for size in (n_labels, n_labels, n_labels, n))
+    starts, labels, given_starts, given_labels = (
+        freeze(part) for M in (truth, prediction) for part in (M.indptr, M.indices)
+    )
+    kernels.count_labels(starts, labels, given_starts, given_labels, true, given, tp, right)
+    by_row = RowCounts(right, np.diff(prediction.indptr), np.diff(truth.indptr))
+    return LabelCounts(tp=tp, fp=given - tp, fn=true - tp), by_row
 
 
 def per_tag_table(

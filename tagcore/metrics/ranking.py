@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tagcore.label_matrix import label_matrix
+from tagcore.label_matrix import present_labels
 from tagcore.metrics.kernels import hits as kernels
 from tagcore.shards import freeze
 
@@ -66,7 +66,10 @@ class Hits:
 
     def _count(self, k: int) -> np.ndarray:
         self._check(k)
-        return np.count_nonzero(self.right[:, :k], axis=1)
+        counts = np.zeros(len(self.right), np.int64)
+        for place in range(k):  # by column: several times as fast as a sum over rows of few columns
+            counts += self.right[:, place]
+        return counts
 
     def _check(self, k: int) -> None:
         if not 1 <= k <= self.right.shape[1]:
@@ -80,7 +83,7 @@ def mark_hits(Y: Any, top: np.ndarray) -> Hits:
         raise ValueError(f"a ranking is a table of label ids, got {top.ndim} dimensions of {top.dtype}")
     if np.shape(Y)[0] != len(top):
         raise ValueError(f"the ranking has {len(top)} rows, the truth {np.shape(Y)[0]}")
-    truth = label_matrix(Y, len(top))
+    truth = present_labels(Y, len(top))
     top = np.ascontiguousarray(top, np.int64)
     right = np.zeros(top.shape, np.bool_)
     fault = kernels.mark_hits(freeze(truth.indptr), freeze(truth.indices), freeze(top), truth.shape[1], right)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tagcore.metrics.classification import LabelCounts, Quality, compare_labels
+from tagcore.metrics.classification import LabelCounts, Quality, count_labels
 from tagcore.metrics.intervals import Ratio
 
 
@@ -47,6 +47,5 @@ class Tally:
 
 def tally_labels(Y: Any, predicted: Any) -> Tally:
     """Compares predicted labels with the truth, both n × L; a label is present iff > 0."""
-    truth, given, right = compare_labels(Y, predicted)
-    tags = LabelCounts.of_matrices(truth, given, right)
-    return Tally(tags, *(np.diff(matrix.indptr) for matrix in (right, given, truth)))
+    by_label, by_row = count_labels(Y, predicted)
+    return Tally(by_label, *by_row)

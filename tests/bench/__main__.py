@@ -32,6 +32,8 @@ SECTIONS = {
     "synthetic": Section("speed", "Planted data"),
     "bomc": Section("speed", "BOMC: training speed"),
     "bmlpl": Section("speed", "BMLPL: training speed"),
+    "coupling": Section("bomc", "BOMC: coupled against independent tags"),
+    "topics": Section("bmlpl", "BMLPL: 20 topics of each set"),
     "inference": Section("bmlpl", "BMLPL: quality against time"),
     "lowrank": Section("bmlpl", "Low-rank baselines of the BMLPL paper"),
     "cluster": Section("scale", "What a round on a cluster costs"),

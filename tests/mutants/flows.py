@@ -42,6 +42,13 @@ FLOWS = (
         "tests/flows/test_tuning.py",
     ),
     Fault(
+        "one search serves all redrawn splits",
+        _TUNING,
+        "    if not recipe.searches_each_split:",
+        "    if True:",
+        "tests/flows/test_tuning.py",
+    ),
+    Fault(
         "models of other documents stand in one table",
         "flows/comparisons.py",
         "comparisons.setdefault((source, documents), new)",

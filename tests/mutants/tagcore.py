@@ -127,9 +127,30 @@ TAGCORE = (
     Fault(
         "labels of the test are hidden",
         _SPLIT,
-        ">= self.revealed) & ~held_out[rows]",
-        ">= self.revealed)",
+        "            hidden &= ~held_out[rows]\n",
+        "            pass\n",
         "tests/tagcore/features/test_split.py",
+    ),
+    Fault(
+        "a search sees labels that the final model does not",
+        _SPLIT,
+        "        if not self.validation:\n            hidden",
+        "        if True:\n            hidden",
+        "tests/tagcore/features/test_split.py",
+    ),
+    Fault(
+        "validation documents are the test of the next seed",
+        _SPLIT,
+        "self.seed + VALIDATING",
+        "self.seed + 1",
+        "tests/tagcore/features/test_split.py",
+    ),
+    Fault(
+        "a wrong label counts as right where a later one is true",
+        "tagcore/metrics/kernels/labels.py",
+        "if at < end and true_labels[at] == label:",
+        "if at < end:",
+        "tests/tagcore/metrics/test_tally.py",
     ),
     Fault(
         "files of a stored result are not hashed",

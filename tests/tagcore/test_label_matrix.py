@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from tagcore.label_matrix import label_matrix, observed_cells
+from tagcore.label_matrix import label_matrix, observed_cells, present_labels
 
 
 @pytest.mark.parametrize("form", [sp.csr_matrix, sp.coo_matrix, np.asarray])
@@ -32,6 +32,23 @@ def test_label_matrix_takes_every_form(form):
     assert found.dtype == np.float64
     assert found.nnz == 2
     np.testing.assert_array_equal(found.toarray(), counts)
+
+
+def test_labels_to_read_are_copied_only_where_they_must_change():
+    whole = sp.csr_matrix([[0, 2, 1], [1, 0, 0]])
+    assert present_labels(whole, 2) is whole
+    starts = np.array([0, 2, 3])
+    for values, labels in (([1, 0, 3], [0, 2, 1]), ([1, 2, 3], [2, 0, 1]), ([1, 2, 3], [2, 2, 1])):
+        messy = sp.csr_matrix((np.array(values), np.array(labels), starts), shape=(2, 3))
+        found = present_labels(messy, 2)
+        assert found.has_canonical_format
+        assert (found.data > 0).all()
+        np.testing.assert_array_equal(found.toarray(), messy.toarray())
+    for wrong in (-1.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match=r"negative count|NaN|infinity"):
+            present_labels(sp.csr_matrix([[1.0, wrong]]), 1)
+    with pytest.raises(ValueError, match="X has 3 rows, y has 2"):
+        present_labels(whole, 3)
 
 
 def test_label_matrix_leaves_y_alone():

@@ -58,7 +58,7 @@ def test_only_pages_of_ours_begin_with_our_head(tmp_path: Path, monkeypatch: pyt
         ({"data": "some/where/bibtex"}, "linear on bibtex", "tagflow experiment linear --data bibtex"),
         (
             {"data": "bibtex", "settings": ["seeds=[0]", "split.test=3"]},
-            "linear on bibtex",
+            "linear on bibtex with seeds=[0] with split.test=3",
             "tagflow experiment linear --data bibtex -s 'seeds=[0]' -s split.test=3",
         ),
     ],
@@ -88,7 +88,10 @@ def test_a_folder_of_sets_is_one_section(tmp_path: Path) -> None:
     recipe = load_recipe("linear", {"grid": {"data.source": ["data/bibtex", "data/enron"]}})
     result: Any = Result([Part(), Part()], [])
     write_experiment(page, recipe, result, preset="linear", data="data", without=["medical"])
-    assert "`tagflow experiment linear --data data --without medical`*\n<!-- /linear -->" in page.read_text()
+    assert (
+        "`tagflow experiment linear --data data --without medical`*\n<!-- /linear on data without medical -->"
+        in page.read_text()
+    )
 
 
 def test_pictures_of_curves_are_copied_beside_the_page(tmp_path: Path) -> None:

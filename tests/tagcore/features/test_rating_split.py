@@ -57,6 +57,13 @@ def test_validation_is_a_share_of_what_is_learnt_from_and_never_of_the_test():
     assert not set(pairs(validation)) & set(pairs(test))
 
 
+def test_validation_ratings_of_one_seed_are_no_ones_test():
+    _, validation = RatingSplit(test=0.3, validation=0.25).apply(RATINGS)
+    _, test = RatingSplit(test=0.3, seed=1).apply(RATINGS)
+    both = set(pairs(validation)) & set(pairs(test))
+    assert len(both) / len(validation) == pytest.approx(0.3, abs=0.06)
+
+
 def timed(rows):
     users, items, seconds = zip(*rows, strict=True)
     times = [None if s is None else datetime.fromtimestamp(s, UTC) for s in seconds]

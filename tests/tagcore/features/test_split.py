@@ -124,6 +124,35 @@ def test_validation_documents_come_from_the_training_side_alone(kind):
     assert not final.left_out(table).any()
 
 
+@pytest.mark.parametrize("kind", ["official", "drawn"])
+def test_validation_documents_of_one_seed_are_no_ones_test(kind):
+    table = documents_table(id=[str(i) for i in range(4000)], split=["train"] * 4000)
+    validated = {seed: Split(kind, 0.3, seed, validation=0.2).held_out(table) for seed in range(4)}
+    for seed, tested in ((seed, Split("drawn", 0.3, seed).held_out(table)) for seed in range(6)):
+        for other, validation in validated.items():
+            if other != seed or kind == "official":
+                assert (validation & tested).sum() / validation.sum() == pytest.approx(0.3, abs=0.06)
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32])
+def test_a_seed_that_may_be_anothers_hash_is_refused(seed):
+    with pytest.raises(ValueError, match="seed must be from 0 to below 4294967296"):
+        Split(seed=seed)
+
+
+def test_labels_of_validation_documents_are_hidden_as_those_that_are_learnt_from():
+    tags = sp.csr_matrix(np.ones((500, 20), np.int64))
+    documents = documents_table(id=[f"d{i}" for i in range(500)])
+    search = Split(revealed=0.2, seed=3, validation=0.25)
+    held_out = search.held_out(documents)
+    shown = search.revealed_tags(documents, tags, held_out)
+    for side in (held_out, ~held_out):
+        assert shown[side].nnz / tags[side].nnz == pytest.approx(0.2, abs=0.03)
+    final = Split(revealed=0.2, seed=3)
+    learnt = final.revealed_tags(documents, tags, np.zeros(500, bool))
+    assert (shown != learnt).nnz == 0  # the search knows the labels that the final model learns from, and no other
+
+
 def test_hidden_labels_are_drawn_by_document_and_tag():
     rng = np.random.default_rng(0)
     tags = sp.csr_matrix((rng.random((400, 30)) < 0.3).astype(np.int64) * 3)

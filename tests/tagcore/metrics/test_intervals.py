@@ -125,6 +125,14 @@ def test_a_ratio_of_sums():
     assert math.isnan(bootstrap_ratio(part[:1], whole[:1]).low)
 
 
+def test_a_paired_test_counts_both_tails_and_what_it_measured_itself():
+    better = np.linspace(0.5, 1.0, 40)
+    assert (
+        paired_difference(better, np.zeros(40), n_resamples=199).p_value == 2 / 200
+    )  # not one of 199 draws is below 0
+    assert paired_difference(np.zeros(40), better, n_resamples=199).p_value == 2 / 200
+
+
 @given(st.lists(st.tuples(*[st.sampled_from([0.0, 0.2, 0.6, 1.0, math.nan])] * 2), min_size=1, max_size=30))
 def test_paired_difference_counts_and_agrees_with_itself(pairs):
     a, b = np.array(pairs).T

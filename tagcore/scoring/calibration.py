@@ -137,10 +137,11 @@ def _logistic_fit(z: np.ndarray, target: np.ndarray) -> tuple[float, float]:
     curve = np.array([0.0, logit(target.mean())])
     for _ in range(100):
         p = expit(curve[0] * z + curve[1])
-        gradient = np.array([np.dot(p - target, z), np.sum(p - target)])
+        # sums of products, not np.dot: the bits of BLAS depend on its number of threads
+        gradient = np.array([np.sum((p - target) * z), np.sum(p - target)])
         w = p * (1 - p)
-        cross = np.dot(w, z)
-        curvature = np.array([[np.dot(w, z * z), cross], [cross, w.sum()]]) + 1e-12 * np.eye(2)
+        cross = np.sum(w * z)
+        curvature = np.array([[np.sum(w * z * z), cross], [cross, w.sum()]]) + 1e-12 * np.eye(2)
         step = np.linalg.solve(curvature, gradient)
         last = gradient @ step < 1e-12 * len(z)  # so near that rounding hides whether the loss falls
         while not last and loss(curve - step) > loss(curve):

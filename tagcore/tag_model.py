@@ -1,7 +1,8 @@
 """What every tagger is: scikit-learn's conventions around a few hooks."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -28,6 +29,7 @@ class TagModel(Estimator, abstract=True):
     learns_from = "documents"
     _common_facts = ("n_labels_", "n_features_in_")
     _uses_observed: ClassVar[bool] = False
+    wanted_features: ClassVar[Mapping[str, Any]] = MappingProxyType({})  # where nobody chose others: counts, say
 
     n_labels_: int
     n_features_in_: int

@@ -68,10 +68,11 @@ def require_models(recipe: Recipe) -> None:
 
 
 def _features_of(recipe: Recipe, model: ModelSettings, split: SplitSettings) -> dict[str, Any]:
-    """The recipe's features with what a data card suggests, and the model's own on top."""
+    """The recipe's features with what a data card suggests, what the model's class wants, and its own on top."""
     card = None if recipe.data.source == "demo" else recognise(recipe.data.source)
-    settings = recipe.features_with(card.features if card else {}).on_top_of(**model.features)
-    own = ", ".join(f"{name}={value}" for name, value in sorted(model.features.items()))
+    wanted = dict(model_class(model.model, TagModel).wanted_features)
+    settings = recipe.features_with((card.features if card else {}) | wanted).on_top_of(**model.features)
+    own = ", ".join(f"{name}={value}" for name, value in sorted((wanted | model.features).items()))
     return {"settings": settings, "split": split, "title": f"build features ({own})" if own else "build features"}
 
 

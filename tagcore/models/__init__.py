@@ -2,5 +2,6 @@
 
 from tagcore.models.bmlpl.estimator import BMLPL
 from tagcore.models.bomc.estimator import BOMC
+from tagcore.models.pmm.estimator import PMM
 
-__all__ = ["BMLPL", "BOMC"]
+__all__ = ["BMLPL", "BOMC", "PMM"]

@@ -6,9 +6,10 @@ from numpy.typing import ArrayLike
 from sklearn.preprocessing import normalize
 
 from tagcore.base import best_k, require_csr
-from tagcore.baselines.knn.kernel import nearest, score_rows, similarities, suggest, suggest_rows
+from tagcore.baselines.knn.kernel import score_rows, similarities, suggest, suggest_rows
 from tagcore.baselines.popular import document_shares, require_shares
 from tagcore.features.rows import Rows, load_all
+from tagcore.kernels.neighbours import nearest
 from tagcore.parameters import Choice, Real, Whole, limits
 from tagcore.tag_model import TagModel
 from tagcore.training import FitContext

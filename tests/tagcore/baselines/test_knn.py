@@ -9,7 +9,7 @@ from hypothesis.extra import numpy as hnp
 from sklearn.metrics.pairwise import cosine_similarity
 
 from tagcore.baselines import KNN, Popular
-from tagcore.baselines.knn.kernel import nearest
+from tagcore.kernels.neighbours import nearest
 from tests.problems import noisy, problems
 
 FEW = st.sampled_from([0.0, -0.5, 0.25, 0.5, 0.75, 1.0])

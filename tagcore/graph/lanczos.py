@@ -1,0 +1,112 @@
+"""The leading singular triplets of a graph: Golub-Kahan bidiagonalisation, written out, and one pair fast.
+
+Without full re-orthogonalisation ghost copies of σ₁ = 1 appear and are taken for the second vector: every new vector
+is made orthogonal to all earlier ones, twice.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import ArpackError, LinearOperator, aslinearoperator, svds
+
+_TINY = 1e-14  # a norm below it ends an invariant subspace
+_EVERY = 5  # steps between looks at the small matrix
+_DENSE_CELLS = 4_000  # up to so many, all singular vectors are found at once
+
+
+@dataclass(frozen=True, eq=False)
+class Triplets:
+    """Singular values, largest first, with their left and right vectors as columns."""
+
+    sigma: np.ndarray
+    u: np.ndarray
+    v: np.ndarray
+    captured: float  # Σσ² as a share of the squared norm of the matrix
+
+
+def golub_kahan(
+    matrix: sp.csr_matrix | LinearOperator,
+    k: int,
+    *,
+    squared_norm: float,
+    tol: float = 1e-10,
+    share: float = 1.0,
+    seed: int = 0,
+    max_steps: int = 300,
+) -> Triplets:
+    """Finds the k largest triplets, or fewer where they capture `share` of the squared norm before."""
+    operator = aslinearoperator(matrix)
+    m, n = operator.shape
+    most = min(m, n, max_steps)
+    k = min(k, most)
+    rng = np.random.default_rng(seed)
+    U, V = np.zeros((m, most)), np.zeros((n, most))
+    alpha, beta = np.zeros(most), np.zeros(most)
+    v = _unit(rng.standard_normal(n), V[:, :0])
+    for j in range(most):
+        V[:, j] = v
+        u = operator.matvec(v) - (beta[j - 1] * U[:, j - 1] if j else 0.0)
+        u = _orthogonal(u, U[:, :j])
+        alpha[j] = np.linalg.norm(u)
+        U[:, j] = u / alpha[j] if alpha[j] > _TINY else _unit(rng.standard_normal(m), U[:, :j])
+        w = _orthogonal(operator.rmatvec(U[:, j]) - alpha[j] * v, V[:, : j + 1])
+        beta[j] = np.linalg.norm(w)
+        last = j + 1 == most
+        if last or j % _EVERY == _EVERY - 1 or beta[j] < _TINY:
+            P, sigma, Q = np.linalg.svd(_bidiagonal(alpha[: j + 1], beta[:j]))
+            converged = beta[j] * np.abs(P[j]) <= tol * sigma[0]
+            leading = int(np.argmin(converged)) if not converged.all() else j + 1
+            captured = np.cumsum(sigma**2) / squared_norm
+            enough = int(np.searchsorted(captured[:leading], share)) + 1
+            wanted = min(k, enough) if share < 1 else k
+            if leading >= wanted or last:
+                wanted = min(wanted, j + 1)
+                left, right = U[:, : j + 1] @ P[:, :wanted], V[:, : j + 1] @ Q[:wanted].T
+                return Triplets(sigma[:wanted], left, right, float(captured[wanted - 1]))
+        if beta[j] < _TINY:  # an invariant subspace: go on with a direction that is new
+            beta[j] = 0.0
+            v = _unit(rng.standard_normal(n), V[:, : j + 1])
+        else:
+            v = w / beta[j]
+    raise AssertionError("the last step returns")
+
+
+def second_pair(
+    matrix: sp.csr_matrix | LinearOperator, u1: np.ndarray, v1: np.ndarray, *, tol: float = 1e-6, seed: int = 0
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """Finds the second triplet (σ₂, u, v), the first one (1, u₁, v₁) taken out: for safety where σ₂ is nearly 1."""
+    m, n = matrix.shape
+    if m * n <= _DENSE_CELLS and sp.issparse(matrix):
+        U, sigma, V = np.linalg.svd(matrix.toarray() - np.outer(u1, v1), full_matrices=False)
+        return float(sigma[0]), U[:, 0], V[0]
+    operator = aslinearoperator(matrix)
+    deflated = LinearOperator(
+        operator.shape,
+        matvec=lambda x: operator.matvec(np.ravel(x)) - u1 * (v1 @ np.ravel(x)),
+        rmatvec=lambda y: operator.rmatvec(np.ravel(y)) - v1 * (u1 @ np.ravel(y)),
+        dtype=np.float64,
+    )
+    start = np.random.default_rng(seed).standard_normal(min(m, n))
+    try:
+        u, sigma, v = svds(deflated, k=1, v0=start, tol=tol, maxiter=1000)
+        return float(sigma[0]), u[:, 0], v[0]
+    except ArpackError:  # no convergence: the plain method is slower and sure
+        triplets = golub_kahan(deflated, 1, squared_norm=1.0, tol=tol, seed=seed)
+        return float(triplets.sigma[0]), triplets.u[:, 0], triplets.v[:, 0]
+
+
+def _bidiagonal(diagonal: np.ndarray, above: np.ndarray) -> np.ndarray:
+    return np.diag(diagonal) + np.diag(above, 1)
+
+
+def _orthogonal(x: np.ndarray, basis: np.ndarray) -> np.ndarray:
+    for _ in range(2):
+        x = x - basis @ (basis.T @ x)
+    return x
+
+
+def _unit(x: np.ndarray, basis: np.ndarray) -> np.ndarray:
+    x = _orthogonal(x, basis)
+    norm = np.linalg.norm(x)
+    return x / norm if norm > 0 else x

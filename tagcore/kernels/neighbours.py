@@ -1,0 +1,163 @@
+"""The nearest documents by similarity, and the tags that they vote for."""
+
+import numpy as np
+from numba import njit
+
+_LANES = 128  # a constant, so that the loops over it run in vector registers
+_TINY = np.finfo(np.float32).tiny  # smaller similarities count as none
+
+
+@njit(cache=True, nogil=True)
+def _bar(sims, k):
+    """A positive similarity that at least k documents reach, as high as is cheap to know (or any positive one).
+
+    Document d belongs to lane d mod _LANES; the k-th best of the lanes' maxima is reached by k documents.
+    """
+    if k > _LANES:
+        return _TINY
+    maxima = np.zeros(_LANES, np.float32)
+    whole = sims.size // _LANES * _LANES
+    for start in range(0, whole, _LANES):
+        for lane in range(_LANES):
+            maxima[lane] = sims[start + lane] if sims[start + lane] > maxima[lane] else maxima[lane]
+    for document in range(whole, sims.size):
+        maxima[document - whole] = max(maxima[document - whole], sims[document])
+    return max(np.partition(maxima, _LANES - k)[_LANES - k], _TINY)
+
+
+@njit(cache=True, nogil=True)
+def _worse(sims, a, b):
+    return sims[a] < sims[b] or (sims[a] == sims[b] and a > b)
+
+
+@njit(cache=True, nogil=True)
+def _sift_down(heap, size, sims):
+    at = 0
+    while True:
+        worst = at
+        for child in (2 * at + 1, 2 * at + 2):
+            if child < size and _worse(sims, heap[child], heap[worst]):
+                worst = child
+        if worst == at:
+            return
+        heap[at], heap[worst] = heap[worst], heap[at]
+        at = worst
+
+
+@njit(cache=True, nogil=True)
+def _enter(heap, size, document, sims):
+    """Adds a document to the heap of the best, the worst of them on top; returns its new size."""
+    if size == heap.size:
+        if sims[document] > sims[heap[0]]:
+            heap[0] = document
+            _sift_down(heap, size, sims)
+        return size
+    at = size
+    heap[at] = document
+    while at > 0 and _worse(sims, heap[at], heap[(at - 1) // 2]):
+        heap[at], heap[(at - 1) // 2] = heap[(at - 1) // 2], heap[at]
+        at = (at - 1) // 2
+    return size + 1
+
+
+@njit(cache=True, nogil=True)
+def nearest(sims, nearby):
+    """Fills `nearby` with the documents of highest similarity above 0, best first, ties to the lower number.
+
+    Returns how many there are. Documents enter in rising order, so an equal one never displaces another.
+    """
+    size, bar = 0, _bar(sims, nearby.size)
+    whole = sims.size // _LANES * _LANES
+    for start in range(0, whole, _LANES):
+        reaching = 0
+        for lane in range(_LANES):
+            reaching += sims[start + lane] >= bar
+        if reaching:
+            for document in range(start, start + _LANES):
+                if sims[document] >= bar:
+                    size = _enter(nearby, size, document, sims)
+    for document in range(whole, sims.size):
+        if sims[document] >= bar:
+            size = _enter(nearby, size, document, sims)
+    for last in range(size - 1, 0, -1):
+        nearby[0], nearby[last] = nearby[last], nearby[0]
+        _sift_down(nearby, last, sims)
+    return size
+
+
+@njit(cache=True, nogil=True)
+def weigh_votes(sims, nearby, power):
+    """What each neighbour's tags receive: similarity^power, together 1 (nothing if all of them vanish)."""
+    votes = np.empty(nearby.size)
+    total = 0.0
+    for i in range(nearby.size):
+        votes[i] = float(sims[nearby[i]]) ** power
+        total += votes[i]
+    return votes / total if total > 0.0 else votes[:0]
+
+
+@njit(cache=True, nogil=True)
+def tally_votes(votes, nearby, tag_starts, tag_ids, tag_weights):
+    """Tags of the neighbours and their sums of votes, in the order of first mention.
+
+    Sums are found by open addressing, so that no array is as long as all tags.
+    """
+    entries = 0
+    for document in nearby:
+        entries += tag_starts[document + 1] - tag_starts[document]
+    slots = 16
+    while slots < 2 * entries:
+        slots *= 2
+    table = np.full(slots, np.int32(-1))
+    tags = np.empty(entries, np.int32)
+    sums = np.empty(entries)
+    found = 0
+    for i in range(nearby.size):
+        for p in range(tag_starts[nearby[i]], tag_starts[nearby[i] + 1]):
+            tag = tag_ids[p]
+            slot = tag & (slots - 1)
+            while table[slot] >= 0 and tags[table[slot]] != tag:
+                slot = (slot + 1) & (slots - 1)
+            if table[slot] < 0:
+                table[slot] = found
+                tags[found] = tag
+                sums[found] = 0.0
+                found += 1
+            sums[table[slot]] += votes[i] * tag_weights[p]
+    return tags[:found], sums[:found]
+
+
+@njit(cache=True, nogil=True)
+def best_tags(candidates, sums, tags, scores):
+    """The best of the candidates, ties to the lower tag; then tags without a vote, lowest first."""
+    filled = 0
+    for c in range(candidates.size):
+        tag, score = candidates[c], sums[c]
+        if not score > 0.0:
+            continue
+        at = filled
+        while at > 0 and (score > scores[at - 1] or (score == scores[at - 1] and tag < tags[at - 1])):
+            if at < tags.size:
+                scores[at] = scores[at - 1]
+                tags[at] = tags[at - 1]
+            at -= 1
+        if at < tags.size:
+            scores[at] = score
+            tags[at] = tag
+            filled = min(filled + 1, tags.size)
+    _pad(tags, scores, filled)
+
+
+@njit(cache=True, nogil=True)
+def _pad(tags, scores, filled):
+    """Tags without a vote follow with score 0, lowest first."""
+    voted = np.sort(tags[:filled])
+    tag = skip = 0
+    while filled < tags.size:
+        if skip < voted.size and voted[skip] == tag:
+            skip += 1
+        else:
+            tags[filled] = tag
+            scores[filled] = 0.0
+            filled += 1
+        tag += 1

@@ -1,0 +1,1 @@
+"""PMM: spectral topics, tag ranks and a two-way Poisson mixture (SIGIR 2008)."""

@@ -1,0 +1,360 @@
+"""PMM as an estimator: topics of a graph, a mixture per topic, tags in microseconds."""
+
+from types import MappingProxyType
+from typing import Any, Self
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.preprocessing import normalize
+from sklearn.utils import check_random_state
+
+from tagcore.base import best_k, require_array, require_csr, require_lists
+from tagcore.features.rows import Rows
+from tagcore.graph.bipartite import POLICIES
+from tagcore.graph.clusters import CHOICES
+from tagcore.graph.node_ranks import SCALES
+from tagcore.models.pmm import learning
+from tagcore.models.pmm.kernel import posterior_rows
+from tagcore.models.pmm.mixture import LENGTHS, narrowest
+from tagcore.models.pmm.score_kernel import UNRANKED, ranked_rows, rerank_rows, rerank_score_rows, share_rows
+from tagcore.models.pmm.tables import KernelTables, document_index, word_tag_table
+from tagcore.parameters import MOST_IDS, POSITIVE, ROUNDS, SEED, Choice, Real, Whole, limits
+from tagcore.tag_model import TagModel
+from tagcore.training import FitContext
+
+Mixture = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, float, float]
+
+_kernel_tables: WeakKeyDictionary["PMM", KernelTables] = WeakKeyDictionary()
+
+
+class PMM(TagModel):
+    """Topics cut out of the graph of documents, words and tags, and a two-way Poisson mixture of each (SIGIR 2008).
+
+    It learns from counts of words, which a recipe gives it unless told otherwise. The published method ranks poorly,
+    see docs/models.md; the defaults are repaired, `PMM.published()` is the paper to the letter.
+
+    Parameters
+    ----------
+    n_classes : topics to cut; None takes one to 40 documents, at most 300. Fewer where nothing is left to cut.
+    n_components : components of all mixtures together; None takes a third more than classes.
+    n_word_clusters : word clusters of each class.
+    scoring : how tags are scored. "rerank" lets the nearest documents of the most probable classes vote, "soft" adds up
+        the shares of tags in all classes, "hard" is the published rank of a tag times the probability of its class,
+        "mix" is soft with the tags that words were seen with.
+    n_searched : classes that "rerank" looks into.
+    n_neighbors, power : documents that vote, and how much more the nearer ones count, for "rerank".
+    temper : multiplies likelihoods, which are far too sure of one class at 1, the published value.
+    rank_scale : "cluster" gives the best tag of every class the same rank; "none" is published.
+    delta : added to both weights of the recall of a tag.
+    mu : share of tags in all documents that every class has, for "soft".
+    beta : weight of words against classes, for "mix".
+    length : "exposure" scales rates with the length of a document, "raw" is published.
+    graph : weight of tags against words, see `bipartite_graph`; choose : which cluster is cut next.
+    prior : of classes, "uniform" as published or "empirical".
+
+    Examples
+    --------
+    >>> X = [[3.0, 0.0], [2.0, 0.0], [0.0, 2.0], [0.0, 4.0]]
+    >>> model = PMM(scoring="soft").fit(X, [[1, 0], [1, 0], [0, 1], [0, 1]])
+    >>> model.n_classes_
+    1
+    """
+
+    _arrays = (
+        "rates_",
+        "component_shares_",
+        "mass_",
+        "word_clusters_",
+        "class_starts_",
+        "class_sizes_",
+        "splits_",
+        "tag_classes_",
+        "log_ranks_",
+        "class_tag_starts_",
+        "class_tag_ids_",
+        "class_tag_shares_",
+        "popular_",
+        "idf_",
+        "entry_starts_",
+        "entry_classes_",
+        "posting_starts_",
+        "posting_rows_",
+        "posting_weights_",
+        "row_tag_starts_",
+        "row_tag_ids_",
+        "word_tag_starts_",
+        "word_tag_ids_",
+        "word_tag_weights_",
+    )
+    _facts = ("mean_length_", "n_classes_")
+    wanted_features = MappingProxyType({"use_idf": False, "norm": None})  # counts
+    _rounds = ("max_iter",)
+    _limits = limits(
+        n_classes=Whole(none=True),
+        n_components=Whole(none=True),
+        n_word_clusters=Whole(),
+        scoring=Choice("rerank", "soft", "hard", "mix"),
+        n_searched=Whole(),
+        n_neighbors=Whole(),
+        power=Real(least=0),
+        temper=Real(above=0, most=1),
+        rank_scale=Choice(*SCALES),
+        delta=POSITIVE,
+        mu=Real(least=0, most=1),
+        beta=Real(least=0, most=1),
+        length=Choice(*LENGTHS),
+        graph=Choice(*POLICIES),
+        choose=Choice(*CHOICES),
+        prior=Choice("uniform", "empirical"),
+        max_iter=ROUNDS,
+        tol=Real(least=0),
+        n_shards=Whole(),
+        random_state=SEED,
+    )
+
+    rates_: np.ndarray  # λ, components × word clusters
+    component_shares_: np.ndarray  # π
+    mass_: np.ndarray  # Λ of every component
+    word_clusters_: np.ndarray  # words × classes
+    class_starts_: np.ndarray  # of the components of each class
+    class_sizes_: np.ndarray  # documents
+    splits_: np.ndarray  # (parent, child, documents of each, Ncut, σ₂) of every cut
+    tag_classes_: np.ndarray  # n_classes_ where a tag has none
+    log_ranks_: np.ndarray  # of every tag in its class; UNRANKED where it has none
+    class_tag_starts_: np.ndarray  # f(tag | class), CSR
+    class_tag_ids_: np.ndarray
+    class_tag_shares_: np.ndarray
+    popular_: np.ndarray  # shares of documents, the answer to a document like no other
+    idf_: np.ndarray
+    mean_length_: float
+    n_classes_: int
+
+    def __init__(
+        self,
+        n_classes: int | None = None,
+        n_components: int | None = None,
+        n_word_clusters: int = 30,
+        scoring: str = "rerank",
+        n_searched: int = 15,
+        n_neighbors: int = 50,
+        power: float = 2.0,
+        temper: float = 0.1,
+        rank_scale: str = "cluster",
+        delta: float = 1.0,
+        mu: float = 0.0,
+        beta: float = 0.9,
+        length: str = "exposure",
+        graph: str = "balanced",
+        choose: str = "largest",
+        prior: str = "uniform",
+        max_iter: int = 30,
+        tol: float = 1e-5,
+        n_shards: int = 8,
+        random_state: int = 0,
+    ) -> None:
+        self.n_classes = n_classes
+        self.n_components = n_components
+        self.n_word_clusters = n_word_clusters
+        self.scoring = scoring
+        self.n_searched = n_searched
+        self.n_neighbors = n_neighbors
+        self.power = power
+        self.temper = temper
+        self.rank_scale = rank_scale
+        self.delta = delta
+        self.mu = mu
+        self.beta = beta
+        self.length = length
+        self.graph = graph
+        self.choose = choose
+        self.prior = prior
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_shards = n_shards
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+    @classmethod
+    def published(cls, **changes: object) -> Self:
+        """The paper to the letter: 30 classes, 40 components, ranks that are not scaled, likelihoods as they are."""
+        settings: dict = {
+            "n_classes": 30,
+            "n_components": 40,
+            "n_word_clusters": 30,
+            "scoring": "hard",
+            "temper": 1.0,
+            "rank_scale": "none",
+            "length": "raw",
+            "graph": "raw",
+        }
+        return cls(**(settings | changes))
+
+    def class_posterior(self, X: object) -> np.ndarray:
+        """P(class | document), rows × classes."""
+        return np.exp(self._log_posterior(self._checked(X)))
+
+    def proba(self, scores: np.ndarray) -> np.ndarray:
+        return np.exp(np.minimum(scores, 0.0)) if self.scoring == "hard" else np.clip(scores, 0.0, 1.0)
+
+    def _fit(self, rows: Rows, context: FitContext) -> None:
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        X, Y = learning.rows_and_tags(rows)
+        lengths = np.asarray(X.sum(axis=1)).ravel()
+        self.mean_length_ = float(lengths[lengths > 0].mean()) if (lengths > 0).any() else 1.0
+        topics = learning.find_topics(self, X, Y, seed)
+        learnt = learning.learn_mixture(self, rows, topics, self.mean_length_, seed, context)
+        self.n_classes_ = topics.n_clusters
+        self.rates_, self.component_shares_, self.mass_ = learnt["rates"], learnt["shares"], learnt["mass"]
+        self.word_clusters_, self.class_starts_ = learnt["word_clusters"], learnt["class_starts"]
+        self.class_sizes_ = np.bincount(topics.documents[topics.documents >= 0], minlength=self.n_classes_)
+        cuts = [(s.parent, s.child, *s.documents, s.ncut, s.sigma) for s in topics.splits]
+        self.splits_ = np.array(cuts, np.float64).reshape(-1, 6)
+        ranks = learning.log_ranks(self, Y, topics)
+        self.tag_classes_ = np.where(topics.tags < 0, self.n_classes_, topics.tags).astype(np.int64)
+        self.log_ranks_ = np.where(np.isfinite(ranks), np.maximum(ranks, UNRANKED), UNRANKED)
+        self._keep_csr("class_tag", learning.class_tags(self, Y, topics))
+        self.popular_ = np.asarray((Y > 0).sum(axis=0)).ravel() / max(Y.shape[0], 1)
+        df = np.bincount(X.indices, minlength=X.shape[1])
+        self.idf_ = (np.log((1.0 + X.shape[0]) / (1.0 + df)) + 1.0).astype(np.float32)
+        index = document_index(X, Y, topics.documents, self.idf_, self.scoring == "rerank")
+        self.entry_starts_, self.entry_classes_, self.posting_starts_ = index[:3]
+        self.posting_rows_, self.posting_weights_, self.row_tag_starts_, self.row_tag_ids_ = index[3:]
+        self._keep_csr("word_tag", word_tag_table(X, Y, self.scoring == "mix"))
+
+    def _keep_csr(self, name: str, matrix: sp.csr_matrix) -> None:
+        last = "shares" if name == "class_tag" else "weights"
+        setattr(self, f"{name}_starts_", matrix.indptr.astype(np.int64))
+        setattr(self, f"{name}_ids_", matrix.indices.astype(np.int32))
+        setattr(self, f"{name}_{last}_", matrix.data.astype(np.float32))
+
+    def _check_state(self) -> None:
+        n, p, classes = self.n_labels_, self.n_features_in_, self.n_classes_
+        components = self.component_shares_.size
+        tiny = np.finfo(np.float64).tiny
+        if not isinstance(classes, int) or classes < 1:
+            raise ValueError(f"n_classes_ must be at least 1, got {classes!r}")
+        if not isinstance(self.mean_length_, float) or not tiny <= self.mean_length_ < np.inf:
+            raise ValueError(f"mean_length_ must be positive, got {self.mean_length_!r}")
+        require_array(self.component_shares_, (components,), np.float64, "component_shares_", tiny, 1)
+        require_array(self.mass_, (components,), np.float64, "mass_", 0)
+        require_array(self.rates_, (components, self.n_word_clusters), np.float64, "rates_", tiny)
+        narrow = narrowest(self.n_word_clusters)
+        require_array(self.word_clusters_, (p, classes), narrow, "word_clusters_", 0, self.n_word_clusters - 1)
+        require_array(self.class_starts_, (classes + 1,), np.int64, "class_starts_", 0, components)
+        starts = self.class_starts_
+        if starts[0] != 0 or starts[-1] != components or (np.diff(starts) < 1).any():
+            raise ValueError(f"class_starts_ must part {components} components among {classes} classes")
+        require_array(self.class_sizes_, (classes,), np.int64, "class_sizes_", 0, MOST_IDS)
+        require_array(self.splits_, (classes - 1, 6), np.float64, "splits_")
+        require_array(self.tag_classes_, (n,), np.int64, "tag_classes_", 0, classes)
+        require_array(self.log_ranks_, (n,), np.float64, "log_ranks_", UNRANKED, 0)
+        require_array(self.popular_, (n,), np.float64, "popular_", 0, 1)
+        require_array(self.idf_, (p,), np.float32, "idf_", 0)
+        shares = (self.class_tag_starts_, self.class_tag_ids_, self.class_tag_shares_)
+        require_csr(*shares, classes, n, "the tags of classes")
+        self._check_index(p, n, classes)
+
+    def _check_index(self, p: int, n: int, classes: int) -> None:
+        """Raises ValueError where the index of documents or the table of words does not fit, or is missing."""
+        rows, entries, table = self.row_tag_starts_.size - 1, self.entry_classes_.size, self.word_tag_starts_.size - 1
+        if rows != (int(self.class_sizes_.sum()) if self.scoring == "rerank" else 0):
+            raise ValueError(f"the index holds {rows} documents, the classes {self.class_sizes_.sum()}")
+        require_lists(self.entry_starts_, self.entry_classes_, p, classes, "the index")
+        require_csr(self.posting_starts_, self.posting_rows_, self.posting_weights_, entries, rows, "the postings")
+        owners = np.repeat(np.arange(classes), self.class_sizes_ if rows else 0)
+        if (owners[self.posting_rows_] != np.repeat(self.entry_classes_, np.diff(self.posting_starts_))).any():
+            raise ValueError("the postings of an entry must be documents of its class")
+        require_lists(self.row_tag_starts_, self.row_tag_ids_, rows, n, "the tags of documents")
+        if table != (p if self.scoring == "mix" else 0):
+            raise ValueError(f"the table of words has {table} rows, expected {p if self.scoring == 'mix' else 0}")
+        require_csr(self.word_tag_starts_, self.word_tag_ids_, self.word_tag_weights_, table, n, "the table of words")
+
+    def _scores(self, X: sp.csr_matrix) -> np.ndarray:
+        if self.scoring == "rerank":
+            scores, voters = np.zeros((X.shape[0], self.n_labels_)), np.empty(X.shape[0], np.int64)
+            rerank_score_rows(*_kernel_rows(X), *self._search_arguments(), scores, voters)
+            scores[voters == 0] = self.popular_
+            return scores
+        posterior = self._log_posterior(X)
+        if self.scoring == "hard":
+            known = self.tag_classes_ < self.n_classes_
+            scores = np.full((X.shape[0], self.n_labels_), UNRANKED)
+            scores[:, known] = posterior[:, self.tag_classes_[known]] + self.log_ranks_[known]
+            return np.maximum(scores, UNRANKED)
+        scores = np.zeros((X.shape[0], self.n_labels_))
+        share_rows(posterior, self.class_tag_starts_, self.class_tag_ids_, self.class_tag_shares_, scores)
+        if self.scoring == "mix":
+            scores = (1 - self.beta) * scores + self.beta * self._from_words(X)
+        return scores
+
+    def _top_k(self, X: sp.csr_matrix, k: int) -> tuple[np.ndarray, np.ndarray]:
+        if self.scoring not in ("rerank", "hard"):
+            return super()._top_k(X, k)
+        tags, scores = np.empty((X.shape[0], k), np.int64), np.empty((X.shape[0], k))
+        if self.scoring == "rerank":
+            voters = np.empty(X.shape[0], np.int64)
+            rerank_rows(*_kernel_rows(X), *self._search_arguments(), tags, scores, voters)
+            if not voters.all():
+                tags[voters == 0], scores[voters == 0] = best_k(self.popular_[None], k)
+            return tags, scores
+        ranked_rows(*_kernel_rows(X), self._mixture(), self._tables.ranked, tags, scores)
+        if (tags[:, -1] < 0).any():  # more were asked for than classes rank
+            return super()._top_k(X, k)
+        return tags, scores
+
+    def _log_posterior(self, X: sp.csr_matrix) -> np.ndarray:
+        posterior = np.empty((X.shape[0], self.n_classes_))
+        posterior_rows(*_kernel_rows(X), self._mixture(), posterior)
+        return posterior
+
+    def _from_words(self, X: sp.csr_matrix) -> np.ndarray:
+        """w(tag | document): the tags that its words were seen with, by tf-idf, together 1."""
+        shape = (self.n_features_in_, self.n_labels_)
+        table = sp.csr_matrix((self.word_tag_weights_, self.word_tag_ids_, self.word_tag_starts_), shape=shape)
+        votes = np.asarray((X.multiply(self.idf_[None]).tocsr() @ table).todense())
+        return np.asarray(normalize(votes, norm="l1"))
+
+    @property
+    def _tables(self) -> KernelTables:
+        """What kernels read, made when it is first asked for: it is not kept on the model, which a question does not
+        change."""
+        tables = _kernel_tables.get(self)
+        if tables is None or tables.made_of is not self.rates_ or tables.prior != self.prior:
+            tables = _kernel_tables[self] = KernelTables.of(self)
+        return tables
+
+    def _mixture(self) -> Mixture:
+        tables = self._tables
+        scale = 1.0 / self.mean_length_ if self.length == "exposure" else 0.0
+        return (
+            tables.log_rates,
+            tables.log_shares,
+            self.mass_,
+            self.class_starts_,
+            tables.log_prior,
+            scale,
+            float(self.temper),
+        )
+
+    def _search_arguments(self) -> tuple[Mixture, tuple[Any, ...], int, float]:
+        tables = self._tables
+        index = (
+            tables.documents,
+            self.entry_starts_,
+            self.entry_classes_,
+            self.posting_starts_,
+            self.posting_rows_,
+            self.posting_weights_,
+        )
+        tagging = self.row_tag_starts_, self.row_tag_ids_, tables.ones
+        search = index, tagging, self.idf_, min(self.n_searched, self.n_classes_)
+        return self._mixture(), search, self.n_neighbors, float(self.power)
+
+
+def _kernel_rows(X: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return X.data.astype(np.float64, copy=False), X.indices, X.indptr

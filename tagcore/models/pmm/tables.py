@@ -1,0 +1,103 @@
+"""What the online stage of PMM reads beside the mixture: documents by class, tags by rank, tags that words go with."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.preprocessing import normalize
+
+from tagcore.models.pmm.score_kernel import UNRANKED
+
+
+@dataclass(frozen=True, eq=False)
+class KernelTables:
+    """What kernels read, made of the arrays of a model."""
+
+    made_of: np.ndarray  # the rates
+    prior: str
+    log_rates: np.ndarray  # words × components
+    log_shares: np.ndarray
+    log_prior: np.ndarray
+    documents: np.ndarray  # where those of each class begin
+    ones: np.ndarray
+    ranked: tuple[np.ndarray, np.ndarray, np.ndarray]
+
+    @classmethod
+    def of(cls, model: Any) -> "KernelTables":
+        """Spreads rates over words, and ranks the tags of every class."""
+        owners = np.repeat(np.arange(model.n_classes_), np.diff(model.class_starts_))
+        logs = np.log(model.rates_).astype(np.float32)
+        table = np.empty((model.n_features_in_, owners.size), np.float32)
+        for m, k in enumerate(owners):
+            table[:, m] = logs[m, model.word_clusters_[:, k]]
+        prior = model.class_sizes_ if model.prior == "empirical" else np.ones(model.n_classes_)
+        with np.errstate(divide="ignore"):
+            log_prior = np.log(prior / max(prior.sum(), 1))
+        return cls(
+            model.rates_,
+            model.prior,
+            table,
+            np.log(model.component_shares_),
+            log_prior,
+            np.concatenate(([0], np.cumsum(model.class_sizes_))).astype(np.int64),
+            np.ones(model.row_tag_ids_.size, np.float32),
+            ranked_tags(model.tag_classes_, model.log_ranks_, model.n_classes_),
+        )
+
+
+class DocumentIndex(NamedTuple):
+    """Documents of unit length, grouped by class, by word and class: what neighbours are looked up in."""
+
+    entry_starts: np.ndarray  # of each word
+    entry_classes: np.ndarray
+    posting_starts: np.ndarray  # of each entry
+    rows: np.ndarray
+    weights: np.ndarray
+    tag_starts: np.ndarray  # of each document
+    tag_ids: np.ndarray
+
+
+def document_index(
+    X: sp.csr_matrix, Y: sp.csr_matrix, labels: np.ndarray, idf: np.ndarray, wanted: bool
+) -> DocumentIndex:
+    """Indexes rows of (1 + ln count) · idf; without any document where it is not wanted."""
+    order = np.argsort(labels, kind="stable")
+    order = order[labels[order] >= 0][: None if wanted else 0]
+    counts = sp.csr_matrix(X[order], dtype=np.float64)
+    counts.eliminate_zeros()
+    counts.data = (1.0 + np.log(counts.data)) * idf[counts.indices]
+    postings, tags = (normalize(counts) if order.size else counts).tocsc(), Y[order]
+    words = np.repeat(np.arange(X.shape[1]), np.diff(postings.indptr))
+    classes = labels[order][postings.indices]
+    first = np.ones(words.size, bool)
+    first[1:] = (np.diff(words) != 0) | (np.diff(classes) != 0)
+    starts = np.flatnonzero(first)
+    return DocumentIndex(
+        np.searchsorted(words[starts], np.arange(X.shape[1] + 1)).astype(np.int64),
+        classes[starts].astype(np.int32),
+        np.append(starts, words.size).astype(np.int64),
+        postings.indices.astype(np.int32),
+        postings.data.astype(np.float32),
+        tags.indptr.astype(np.int64),
+        tags.indices.astype(np.int32),
+    )
+
+
+def ranked_tags(
+    tag_classes: np.ndarray, log_ranks: np.ndarray, n_classes: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Gives (starts, tags, ln Rank) of the ranked tags of every class, best first, ties to the lower tag."""
+    ranked = np.flatnonzero((tag_classes < n_classes) & (log_ranks > UNRANKED))
+    order = ranked[np.lexsort((ranked, -log_ranks[ranked], tag_classes[ranked]))]
+    starts = np.searchsorted(tag_classes[order], np.arange(n_classes + 1))
+    return starts.astype(np.int64), order.astype(np.int64), log_ranks[order]
+
+
+def word_tag_table(X: sp.csr_matrix, Y: sp.csr_matrix, wanted: bool) -> sp.csr_matrix:
+    """Gives n(word, tag) / (documents of the word + 1), words × tags; empty where not wanted."""
+    if not wanted:
+        return sp.csr_matrix((0, Y.shape[1]))
+    present, tagged = (X > 0).astype(np.float64), (Y > 0).astype(np.float64)
+    df = np.asarray(present.sum(axis=0)).ravel()
+    return sp.csr_matrix(sp.diags(1.0 / (df + 1.0)) @ (present.T @ tagged))

@@ -1,0 +1,122 @@
+"""Cuts of a graph: Ncut from its definition, planted blocks found, permutations followed, pieces and dust."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import adjusted_rand_score
+
+from tagcore.graph.bipartite import bipartite_graph
+from tagcore.graph.clusters import cut_into_clusters, halve, repaired_columns, split_tree
+from tagcore.graph.cuts import best_cut, edge_differences, normalised_cut
+
+
+def blocks(n_blocks=4, documents=30, words=15, tags=3, noise=0.0, seed=0):
+    """(Y, B, block of every document): words and tags of a document's own block, but for a share of noise."""
+    rng = np.random.default_rng(seed)
+    truth = np.repeat(np.arange(n_blocks), documents)
+    B = np.zeros((truth.size, n_blocks * words))
+    Y = np.zeros((truth.size, n_blocks * tags))
+    for i, block in enumerate(truth):
+        for width, matrix, draws in ((words, B, 20), (tags, Y, 3)):
+            own = block * width + rng.integers(0, width, draws)
+            anywhere = rng.integers(0, matrix.shape[1], draws)
+            np.add.at(matrix[i], np.where(rng.random(draws) < noise, anywhere, own), 1)
+    return sp.csr_matrix(Y), sp.csr_matrix(B), truth
+
+
+@settings(max_examples=50)
+@given(st.integers(0, 10**6))
+def test_the_cut_at_every_place_is_that_of_the_definition(seed):
+    rng = np.random.default_rng(seed)
+    m, n = rng.integers(2, 7, 2)
+    weights = sp.csr_matrix(rng.integers(0, 3, (m, n)).astype(float))
+    order = rng.permutation(m + n)
+    places = np.empty(m + n, np.int64)
+    places[order] = np.arange(m + n)
+    degrees = np.concatenate([np.asarray(weights.sum(axis=1)).ravel(), np.asarray(weights.sum(axis=0)).ravel()])
+    cut = best_cut(edge_differences(weights, places[:m], places[m:]), degrees[order], order < m, 1)
+    expected = []
+    for size in range(1, m + n):
+        side = places < size
+        volume = degrees[side].sum()
+        if 1 <= side[:m].sum() <= m - 1 and 0 < volume < degrees.sum():
+            expected.append((normalised_cut(weights, side[:m], side[m:]), size))
+    if not expected:
+        assert cut is None
+        return
+    assert cut.ncut == pytest.approx(min(expected)[0], abs=1e-9)
+    side = places < cut.size
+    assert normalised_cut(weights, side[:m], side[m:]) == pytest.approx(cut.ncut, abs=1e-9)
+
+
+@pytest.mark.parametrize("choose", ["largest", "ncut"])
+@pytest.mark.parametrize("noise", [0.0, 0.05])
+def test_planted_blocks_are_found(choose, noise):
+    Y, B, truth = blocks(noise=noise)
+    found = cut_into_clusters(bipartite_graph(Y, B), 4, choose=choose)
+    assert found.n_clusters == 4
+    assert adjusted_rand_score(truth, found.documents) == 1.0
+    of_block = [np.unique(found.documents[truth == b])[0] for b in range(4)]
+    np.testing.assert_array_equal(found.tags, np.repeat(of_block, 3))
+
+
+def test_permuted_nodes_have_permuted_labels():
+    Y, B, _ = blocks(noise=0.05)
+    rng = np.random.default_rng(1)
+    rows, tags, words = (rng.permutation(n) for n in (Y.shape[0], Y.shape[1], B.shape[1]))
+    plain = cut_into_clusters(bipartite_graph(Y, B), 4)
+    permuted = cut_into_clusters(bipartite_graph(Y[rows][:, tags], B[rows][:, words]), 4)
+    assert adjusted_rand_score(plain.documents[rows], permuted.documents) == 1.0
+    assert adjusted_rand_score(plain.tags[tags], permuted.tags) == 1.0
+
+
+def test_two_disjoint_copies_are_parted_for_nothing():
+    Y, B, _ = blocks(n_blocks=1, documents=20, noise=0.5)
+    twice = [sp.block_diag([matrix, matrix], format="csr") for matrix in (Y, B)]
+    found = cut_into_clusters(bipartite_graph(*twice), 2)
+    assert found.splits[0].ncut == 0
+    assert found.splits[0].documents == (20, 20)
+    assert len(set(found.documents[:20])) == len(set(found.documents[20:])) == 1
+
+
+def test_dust_goes_with_the_larger_side_and_isolated_documents_with_none():
+    Y, B, truth = blocks(n_blocks=2, noise=0.02)
+    dust = sp.csr_matrix(np.eye(3))
+    Y = sp.csr_matrix(sp.vstack([Y, sp.csr_matrix((4, Y.shape[1]))]))
+    B = sp.bmat([[B, None], [None, sp.vstack([dust, sp.csr_matrix((1, 3))])]], format="csr")
+    found = cut_into_clusters(bipartite_graph(Y, B), 2)
+    assert found.documents[-1] == -1
+    assert set(found.documents[-4:-1]) <= {0, 1}
+    assert adjusted_rand_score(truth, found.documents[: truth.size]) > 0.9
+
+
+def test_what_cannot_be_cut_is_left_whole():
+    assert halve(sp.csr_matrix(np.ones((9, 4)))) is None  # fewer than five documents a side
+    Y, B, _ = blocks(n_blocks=1, documents=12)
+    assert cut_into_clusters(bipartite_graph(Y, B), 50).n_clusters < 4
+    with pytest.raises(ValueError, match="n_clusters must be at least 1, got 0"):
+        cut_into_clusters(bipartite_graph(Y, B), 0)
+    with pytest.raises(ValueError, match="choose must be one of"):
+        cut_into_clusters(bipartite_graph(Y, B), 2, choose="any")
+
+
+def test_columns_without_weight_in_their_cluster_move_to_where_it_is():
+    weights = sp.csr_matrix([[1.0, 0.0, 2.0], [0.0, 1.0, 5.0]])
+    repaired = repaired_columns(weights, np.array([0, 1]), np.array([1, 1, 0]), 2)
+    np.testing.assert_array_equal(repaired, [0, 1, 0])  # the first had none; the last keeps what it has
+
+
+def test_the_tree_of_splits_has_the_clusters_as_leaves():
+    Y, B, _ = blocks()
+    found = cut_into_clusters(bipartite_graph(Y, B), 4)
+    leaves, nodes = [], [split_tree(found.splits)]
+    while nodes:
+        node = nodes.pop()
+        nodes += node.get("halves", [])
+        if "cluster" in node:
+            leaves.append((node["cluster"], node["documents"]))
+            assert "halves" not in node
+    assert dict(leaves) == dict(enumerate(np.bincount(found.documents).tolist()))
+    assert split_tree([]) == {"cluster": 0}

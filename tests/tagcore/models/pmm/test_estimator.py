@@ -1,0 +1,106 @@
+"""PMM asked: posteriors are those of Poisson, the best few are exact, few classes come near all neighbours."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.special import logsumexp
+from scipy.stats import poisson
+
+from tagcore.base import best_k
+from tagcore.baselines import KNN
+from tagcore.models import PMM
+from tagcore.shards import InProcess
+from tests.problems import noisy
+
+SCORINGS = ["rerank", "soft", "hard", "mix"]
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return noisy(300)
+
+
+@pytest.fixture(scope="module", params=SCORINGS)
+def fitted(problem, request):
+    return PMM(n_classes=6, n_components=12, n_word_clusters=5, scoring=request.param).fit(*problem)
+
+
+@pytest.mark.parametrize("length", ["raw", "exposure"])
+@pytest.mark.parametrize("prior", ["uniform", "empirical"])
+def test_the_posterior_is_the_product_of_poisson_probabilities(problem, length, prior):
+    X, Y = problem
+    model = PMM(n_classes=4, n_components=8, n_word_clusters=5, temper=1.0, length=length, prior=prior).fit(X, Y)
+    counts = X[:20].toarray().round()
+    s = counts.sum(axis=1) / model.mean_length_ if length == "exposure" else np.ones(20)
+    logs = np.empty((20, model.n_classes_))
+    for k in range(model.n_classes_):
+        own = range(model.class_starts_[k], model.class_starts_[k + 1])
+        rates = [model.rates_[m, model.word_clusters_[:, k]] for m in own]
+        parts = [
+            np.log(model.component_shares_[m])
+            + poisson.logpmf(counts, s[:, None] * rate + (s == 0)[:, None]).sum(axis=1)
+            for m, rate in zip(own, rates, strict=True)
+        ]
+        share = model.class_sizes_[k] / model.class_sizes_.sum() if prior == "empirical" else 1.0
+        logs[:, k] = np.log(share) + logsumexp(parts, axis=0)
+    expected = np.exp(logs - logsumexp(logs, axis=1, keepdims=True))
+    known = s > 0
+    np.testing.assert_allclose(model.class_posterior(sp.csr_matrix(counts))[known], expected[known], atol=1e-4)
+
+
+def test_the_best_few_are_those_of_all_scores(problem, fitted):
+    X = problem[0]
+    for k in (1, 4, 9, fitted.n_labels_):
+        tags, scores = fitted.top_k(X, k)
+        expected = best_k(np.vstack([block for _, block in fitted.score_blocks(X)]), k)
+        np.testing.assert_allclose(scores, expected[1])
+        np.testing.assert_array_equal(tags, expected[0])
+
+
+def test_all_classes_together_are_all_neighbours(problem):
+    X, Y = problem
+    model = PMM(n_classes=6, n_searched=6, n_neighbors=20).fit(X, Y)
+    counts = X.copy()
+    counts.data = (1 + np.log(counts.data)) * model.idf_[counts.indices]
+    neighbours = KNN(n_neighbors=20, power=2.0).fit(counts, Y)
+    ours, theirs = model.top_k(X, 5)[1], neighbours.top_k(counts, 5)[1]
+    np.testing.assert_allclose(ours, theirs, atol=1e-5)
+
+
+def test_the_same_bits_on_any_executor_and_number_of_threads(problem):
+    models = [PMM(n_classes=5).fit(*problem, executor=executor) for executor in (None, InProcess(1), InProcess(3))]
+    for name in PMM._arrays:
+        for other in models[1:]:
+            np.testing.assert_array_equal(getattr(models[0], name), getattr(other, name))
+
+
+def test_published_is_the_paper_to_the_letter():
+    model = PMM.published(n_classes=3)
+    assert (model.n_classes, model.n_components, model.scoring, model.temper) == (3, 40, "hard", 1.0)
+    assert (model.rank_scale, model.length, model.graph) == ("none", "raw", "raw")
+
+
+def test_documents_without_words_or_tags_and_more_classes_than_documents(problem):
+    X, Y = (matrix.tolil() for matrix in problem)
+    X[0], X[1], Y[1], Y[2] = 0, 0, 0, 0
+    model = PMM(n_classes=10_000).fit(X.tocsr(), Y.tocsr())
+    assert 1 < model.n_classes_ < 100
+    tags, scores = model.top_k(sp.csr_matrix((1, X.shape[1])), 3)
+    expected = best_k(model.popular_[None], 3)
+    np.testing.assert_array_equal(tags, expected[0])
+    np.testing.assert_array_equal(scores, expected[1])
+
+
+def test_a_tag_that_no_document_has_comes_last(problem):
+    X, Y = problem
+    padded = sp.csr_matrix(sp.hstack([Y, sp.csr_matrix((Y.shape[0], 1))]))
+    for scoring in ("hard", "soft"):
+        model = PMM(n_classes=4, scoring=scoring).fit(X, padded)
+        assert model.tag_classes_[-1] == model.n_classes_
+        assert (model.top_k(X, padded.shape[1])[0][:, -1] == padded.shape[1] - 1).mean() > 0.9
+
+
+def test_negative_counts_are_named(problem):
+    X, Y = problem
+    with pytest.raises(ValueError, match="expected counts of words"):
+        PMM().fit(-X, Y)

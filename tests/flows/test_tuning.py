@@ -20,7 +20,7 @@ def searches(monkeypatch):
     monkeypatch.setattr(
         tuning,
         "build_jobs",
-        lambda recipe, corpus, workspace: [
+        lambda recipe, corpus, workspace, point="": [
             Job(model, Path("features"), seed) for seed in recipe.seeds for model in recipe.all_models()
         ],
     )

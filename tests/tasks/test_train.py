@@ -13,7 +13,7 @@ from tasks.train import train
 from tests.demo import demo_features
 from tests.workspaces import workspace_at
 
-TOPICS = ModelSettings(model="BMLPL", params={"n_topics": 4, "max_iter": 6, "tol": 0.0})
+TOPICS = ModelSettings(calibrate="none", model="BMLPL", params={"n_topics": 4, "max_iter": 6, "tol": 0.0})
 
 
 def test_a_killed_training_goes_on_from_its_last_checkpoint(tmp_path, monkeypatch):

@@ -57,7 +57,7 @@ def local(tmp_path_factory):
     assert not list((root / "runs").glob("*"))
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name != "KNN")) for name in MODELS])
 def test_the_same_files_in_process_and_on_local_workers(name, made, local):
     workspace, rows = made
     model, home = trained(made, name), workspace.settings.home

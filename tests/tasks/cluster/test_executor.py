@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from tagcore.baselines import BCS, LEML, WSABIE, OneVsRestLinear, PassiveAggressive, Ridge
 from tagcore.features.rows import InMemory
-from tagcore.models import BMLPL, BOMC
+from tagcore.models import BMLPL, BOMC, PMM
 from tagcore.models.bomc.shards import Documents
 from tagcore.shards import InProcess, Shard, Shards, row_shards
 from tagcore.store.storage import Folder
@@ -103,10 +103,16 @@ PUBLISHED = {
     "BMLPL gibbs": BMLPL(n_topics=8, inference="gibbs", burn_in=4, n_draws=2, thin=1),
     "BOMC": BOMC(parallel="classes", n_shards=4, warm_up=200, merge_every=150),
     "BOMC independent": BOMC("independent"),
+    "PMM": PMM(n_classes=6, tol=0.0, max_iter=8),
 }
 
 
-@pytest.mark.parametrize("model", PUBLISHED.values(), ids=PUBLISHED)
+SLOW = ("BMLPL online", "BMLPL gibbs")  # as BMLPL, whose steps they share
+
+
+@pytest.mark.parametrize(
+    "model", [pytest.param(m, id=name, marks=[pytest.mark.slow] * (name in SLOW)) for name, m in PUBLISHED.items()]
+)
 def test_a_published_model_survives_a_killed_worker(model, processes, executor):
     """rows are read by workers; the one that dies in the third round leaves no trace in the model."""
     processes.grow(3)

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: setup run test test-units test-tasks test-flows test-all mutants lint bench clean
+.PHONY: setup run test test-units test-flows test-all mutants lint bench clean
 
 setup: $(VENV)/.ready
 
@@ -17,21 +17,17 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 run: setup
 	@$(BIN)/tagflow run
 
-# side by side, each with compiled kernels of its own: numba's cache is not safe for two who build it at once. The tests
-# of flows wait for servers half of their time, so that three share two cores well
+# two halves side by side, each with compiled kernels of its own: numba's cache is not safe for two who build it at once
 test: setup
-	@echo "running lint and the tests in three parts; each speaks when it is done (about 12 minutes on 2 cores)"
-	@$(MAKE) --no-print-directory -j3 $(if $(filter output-sync,$(.FEATURES)),-O) test-units test-tasks test-flows lint
+	@echo "running the tests in two halves, and lint; each speaks when it is done (about 14 minutes on 2 cores)"
+	@$(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),-O) test-flows test-units lint
 
-# each part also runs the examples in the docstrings of its packages, with kernels that its tests compile anyway
+# each half also runs the examples in the docstrings of its packages, with kernels that its tests compile anyway
 test-units: setup
 	$(BIN)/python -m pytest -m "not slow" tests/tagcore tests/mutants tagcore
 
-test-tasks: setup
-	NUMBA_CACHE_DIR=$(CURDIR)/.numba/tasks $(BIN)/python -m pytest -m "not slow" tests/tasks tasks
-
 test-flows: setup
-	NUMBA_CACHE_DIR=$(CURDIR)/.numba/flows $(BIN)/python -m pytest -m "not slow" tests/flows tests/infra tests/docs flows infra
+	NUMBA_CACHE_DIR=$(CURDIR)/.numba $(BIN)/python -m pytest -m "not slow" tests/tasks tests/flows tests/infra tests/docs tasks flows infra
 
 test-all: lint
 	TAGFLOW_EXAMPLES=10 $(BIN)/python -m pytest

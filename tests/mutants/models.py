@@ -27,14 +27,14 @@ MODELS = (
         _KERNEL,
         "            mu[c] += x * old * g[c]\n",
         "            mu[c] -= x * old * g[c]\n",
-        f"{_BOMC}/test_kernel.py",
+        _BOMC,
     ),
     Fault(
         "a weight's variance shrinks by x instead of its square",
         _KERNEL,
         "old * (one - square * old * h[c])",
         "old * (one - x * old * h[c])",
-        f"{_BOMC}/test_kernel.py",
+        _BOMC,
     ),
     Fault(
         "the cavity of a class keeps its own message",

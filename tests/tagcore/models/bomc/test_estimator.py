@@ -300,3 +300,12 @@ def test_expected_f_labels_better_than_one_half_without_the_margin():
 def test_wrong_settings_are_named(setting, value, message):
     with pytest.raises(ValueError, match=message):
         BOMC(**{setting: value}).fit(*noisy())
+
+
+def test_the_noise_widens_every_score_where_it_counts_in_prediction():
+    X, Y = noisy()
+    model = BOMC(noise=2.0, noise_in_predict=True, normalise=False, dtype="float64").fit(X, Y)
+    mean = X @ model.mean_ - model.bias_mean_
+    variance = X.multiply(X) @ model.variance_ + model.bias_variance_ + 2.0**2
+    ((_, scores),) = model.score_blocks(X)
+    np.testing.assert_allclose(scores, mean / np.sqrt(variance), rtol=1e-9)

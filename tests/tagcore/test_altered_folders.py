@@ -1,6 +1,8 @@
 """Altered model folders: whatever was done to one, it answers or is refused by a ValueError; no process ends."""
 
 import json
+import os
+import signal
 
 import numpy as np
 import pytest
@@ -114,6 +116,7 @@ def test_a_process_that_ends_or_hangs_is_told_and_replaced(monkeypatch):
     asker.process.kill()
     assert asker("Popular", 0).what == "SIGKILL"
     monkeypatch.setattr("tests.fuzz.altered_folders.HANG", 0.0)
+    os.kill(asker.process.pid, signal.SIGSTOP)
     assert asker("Popular", 0).what == "hang"
     monkeypatch.undo()
     assert asker("Popular", 0).what in ("answered", "refused")

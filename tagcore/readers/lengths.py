@@ -1,8 +1,8 @@
-"""Limits on the length of names: of tags, ids, titles and users, which are held in memory or sorted as a whole."""
+"""Limits on the length of names: of tags, ids, titles, users and items, which are held or sorted as a whole."""
 
 from tagcore.readers.bad_rows import BadValue
 
-LONGEST = {"tag": 1000, "id": 1000, "user": 1000, "title": 10_000}  # characters
+LONGEST = {"tag": 1000, "id": 1000, "user": 1000, "item": 1000, "title": 10_000}  # characters
 
 
 def require_length(value: str, what: str) -> str:

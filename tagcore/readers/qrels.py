@@ -16,11 +16,12 @@ from tagcore.kernels.parsing.rules import AFTER, BINARY, NUMBER, TAG
 from tagcore.readers.bad_rows import BadRow, ReadError
 from tagcore.readers.ids import DocumentNumbers
 from tagcore.readers.input_files import Chunk, InputFile, ReadLimits
+from tagcore.readers.lengths import LONGEST
 from tagcore.readers.source import Source
 from tagcore.readers.sparse_rows import dictionary_encode, reject_bad_rows
 
 _EXPECTED = {
-    TAG: "a topic in printable ASCII, then a blank",
+    TAG: f"a topic of at most {LONGEST['tag']:,} characters of printable ASCII, then a blank",
     NUMBER: "the number of a document, then a blank",
     BINARY: "1 for relevant",
     AFTER: "the end of the line: a topic, a document and 1",
@@ -89,7 +90,7 @@ class Qrels(Source):
 
     def _read(self, file: InputFile, chunk: Chunk) -> _Judgements:
         data = np.frombuffer(chunk.data, np.uint8)
-        lines, documents, starts, stops, bad = qrels_lines(data)
+        lines, documents, starts, stops, bad = qrels_lines(data, LONGEST["tag"])
         reject_bad_rows(bad, self._rejected_rows, file, chunk, _EXPECTED)
         topics, names = dictionary_encode(data, starts, stops)
         numbers = np.array([self.tags.id(name.decode()) for name in names], np.int64)

@@ -19,6 +19,7 @@ from tagcore.ratings import Ratings, UserTaggings
 from tagcore.readers.bad_rows import BadValue, ReadError, RejectedRows
 from tagcore.readers.csv_table import CsvLimits, CsvTable
 from tagcore.readers.input_files import InputFile
+from tagcore.readers.lengths import require_length
 from tagcore.readers.records import how_to_name
 from tagcore.store.datasets import file_hash
 from tagcore.store.schemas import RATINGS, USER_TAGGINGS
@@ -189,7 +190,7 @@ def _name(cell: str | None, field: str) -> str:
     name = (cell or "").strip()
     if not name:
         raise BadValue("", {"user": "the name of a user", "item": "the name of an item", "tag": "a tag"}[field])
-    return name
+    return require_length(name, field)
 
 
 def _value(cell: str | None) -> float:

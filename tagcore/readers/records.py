@@ -103,8 +103,7 @@ class BlockBuilder:
     def block(self, html: bool) -> Block:
         """Returns the records so far as a Block and forgets them."""
         if html:
-            # a row's length was limited when it was read, so that no second limit is needed
-            self._columns["text"] = [t if t is None else strip_html(t, len(t)) for t in self.texts]
+            self._columns["text"] = list(map(_without_markup, self._columns["id"], self.texts))
         documents, tags, users, counts, times = self._taggings
         block = Block(documents_table(**self._columns), taggings_table(documents, tags, users, counts, times))
         self._clear()
@@ -124,6 +123,14 @@ def looks_like_html(texts: Sequence[str | None]) -> bool:
     """Whether at least one in ten of the first thousand texts holds a well-known HTML tag."""
     some = [t for t in texts[:1000] if t]
     return bool(some) and sum(bool(_HTML.search(t)) for t in some) * 10 >= len(some)
+
+
+def _without_markup(document: str, text: str | None) -> str | None:
+    try:
+        # a row's length was limited when it was read, so that no second limit is needed
+        return text if text is None else strip_html(text, len(text))
+    except ValueError as error:
+        raise ReadError(f"document {shorten(document)}: {error}") from None
 
 
 def _listed(names: Collection[str]) -> str:

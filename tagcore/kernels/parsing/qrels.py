@@ -18,10 +18,10 @@ def _topic_end(data, at, end):
 
 
 @njit(cache=True, nogil=True)
-def _parse_line(data, at, end):
+def _parse_line(data, at, end, longest):
     """(end of the topic, document, start of the last token, broken rule or 0)."""
     topic_end = _topic_end(data, at, end)
-    if topic_end == at or (topic_end < end and not is_blank(data[topic_end])):
+    if topic_end == at or topic_end - at > longest or (topic_end < end and not is_blank(data[topic_end])):
         return topic_end, -1, at, TAG
     token = skip_blanks(data, topic_end, end)
     document, at = parse_whole(data, token, end)
@@ -35,8 +35,9 @@ def _parse_line(data, at, end):
 
 
 @njit(cache=True, nogil=True)
-def qrels_lines(data):
-    """(lines, documents, starts, stops, bad): topics stand at data[start:stop]; blank lines do not count."""
+def qrels_lines(data, longest):
+    """(lines, documents, starts, stops, bad): topics of at most so many bytes stand at data[start:stop]; blank lines
+    do not count."""
     lines, _, _, bad = room_for_rows(data)
     documents, starts, stops = np.empty_like(lines), np.empty_like(lines), np.empty_like(lines)
     n, n_bad, line, start = 0, 0, -1, 0
@@ -44,7 +45,7 @@ def qrels_lines(data):
         line += 1
         end, after = line_end(data, start)
         if end > start:
-            stop, document, token, rule = _parse_line(data, start, end)
+            stop, document, token, rule = _parse_line(data, start, end, longest)
             if rule:
                 bad, n_bad = note(bad, n_bad, data, line, rule, token, True, start, end)
             else:

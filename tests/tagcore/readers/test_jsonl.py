@@ -100,6 +100,12 @@ def test_blocks_are_of_the_size_asked_for_and_can_be_read_again(tmp_path: Path) 
     assert read(tmp_path / "a.jsonl", rows=4).tags == read(tmp_path / "a.jsonl").tags
 
 
+def test_a_text_that_is_no_readable_html_is_named(tmp_path: Path) -> None:
+    path = jsonl(tmp_path / "a.jsonl", {"id": "good", "text": "<p>a</p>"}, {"id": "bomb", "text": "<div>" * 20_000})
+    with pytest.raises(ReadError, match=r"document 'bomb': .*nested too deeply"):
+        read(path, html=True)
+
+
 def test_html_is_stripped_where_the_texts_hold_it(tmp_path: Path) -> None:
     page = {"text": "<p>red <b>apples</b></p>", "tags": ["t"]}
     assert read(jsonl(tmp_path / "a.jsonl", page)).documents[0]["text"].split() == ["red", "apples"]

@@ -71,6 +71,8 @@ def test_a_folder_gives_ratings_and_tags_and_who_only_tags_has_a_name(tmp_path):
         ("ann,tea,,", "line 3: found '', expected a finite number"),
         (" ,tea,4,", "line 3: found '', expected the name of a user"),
         ("ann,,4,", "line 3: found '', expected the name of an item"),
+        ("a" * 1001 + ",tea,4,", "line 3: found 'a+…?'?.*, expected at most 1,000 characters as user"),
+        ("ann," + "a" * 1001 + ",4,", "line 3: found 'a+…?'?.*, expected at most 1,000 characters as item"),
         ("ann,tea,4", "line 3: found 3, expected 4 fields as in the header"),
         ("ann,tea,4,soon", "line 3: found 'soon', expected seconds since 1970 or an ISO 8601 time"),
         ("ann,tea,4,1e30", "line 3: found '1e30', expected seconds since 1970, within"),

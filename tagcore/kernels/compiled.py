@@ -42,6 +42,7 @@ def _under_lock(method: Callable[..., Any], operation: int) -> Callable[..., Any
 
 def lock_compiled_kernels() -> None:
     """Makes every process that calls this read and write compiled kernels one after the other."""
-    if not hasattr(IndexDataCacheFile.save, "__wrapped__"):
-        IndexDataCacheFile.save = _under_lock(IndexDataCacheFile.save, fcntl.LOCK_EX)
-        IndexDataCacheFile.load = _under_lock(IndexDataCacheFile.load, fcntl.LOCK_SH)
+    for name, operation in (("save", fcntl.LOCK_EX), ("load", fcntl.LOCK_SH)):
+        method = getattr(IndexDataCacheFile, name)
+        if not hasattr(method, "__wrapped__"):
+            setattr(IndexDataCacheFile, name, _under_lock(method, operation))

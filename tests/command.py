@@ -3,6 +3,7 @@
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -13,7 +14,7 @@ from typing import Any
 
 from infra.stack.prefect_settings import flow_environment
 
-TIMEOUT = 240
+TIMEOUT = 1200  # seconds: a command that hangs, however busy the machine is
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,8 @@ def _exit_code(request: dict[str, Any]) -> int:
     warm.stdin.write(json.dumps(request) + "\n")
     warm.stdin.flush()
     if not select.select([warm.stdout], [], [], TIMEOUT)[0]:
+        os.killpg(warm.pid, signal.SIGKILL)  # the next command shall not be given the answer to this one
+        _warm_process.cache_clear()
         raise subprocess.TimeoutExpired(request["args"], TIMEOUT)
     return int(warm.stdout.readline())
 

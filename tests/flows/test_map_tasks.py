@@ -55,7 +55,7 @@ def test_it_stops_at_once_when_interrupted_and_goes_on_from_there(tagflow_at, tm
             break
     time.sleep(3)
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=60) != 0
+    assert process.wait(timeout=600) != 0
     models = len(list(tagflow.home.glob("data/model-*")))
     assert models in (1, 2)
     assert not [p for p in tagflow.home.glob("data/*") if p.name.startswith(".")]

@@ -118,7 +118,7 @@ def test_a_killed_run_goes_on_from_what_stands(tagflow, tmp_path):
         if "train Popular" in line:
             os.kill(process.pid, signal.SIGKILL)
             break
-    process.wait(timeout=30)
+    process.wait(timeout=600)
     assert process.returncode == -signal.SIGKILL
     time.sleep(0.2)
     before = stored(tagflow.home)

@@ -276,7 +276,7 @@ def fresh(tmp_path_factory):
     sp.save_npz(root / "X.npz", X)
     for name, model in _constructible().items():
         _fit(model).save(root / name)
-    subprocess.run([sys.executable, "-c", FRESH, root], check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", FRESH, root], check=True, timeout=600)
     return root
 
 

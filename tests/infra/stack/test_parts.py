@@ -179,7 +179,7 @@ def test_open_connections_count_as_use(tmp_path: Path, monkeypatch: pytest.Monke
         assert not server.should_exit
         released.set()
         await socket
-        await asyncio.wait_for(ending_task, timeout=30)
+        await asyncio.wait_for(ending_task, timeout=600)
         assert server.should_exit
 
     asyncio.run(story())
@@ -196,7 +196,7 @@ def test_a_server_that_is_no_longer_named_ends(
     ending = idle.end_when_idle(
         server, idle.IdleTracker(None), idle_seconds=0, state=tmp_path / "server.json", log=tmp_path / "log"
     )  # type: ignore[arg-type]
-    asyncio.run(asyncio.wait_for(ending, timeout=30))
+    asyncio.run(asyncio.wait_for(ending, timeout=600))
     assert server.should_exit
 
 

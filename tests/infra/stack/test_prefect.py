@@ -59,7 +59,7 @@ print(server.pid, server.started)
 """
 
 
-def eventually(look: Callable[[], bool], seconds: float = 30) -> bool:
+def eventually(look: Callable[[], bool], seconds: float = 600) -> bool:
     deadline = time.monotonic() + seconds
     while not (seen := look()) and time.monotonic() < deadline:
         time.sleep(0.2)
@@ -200,7 +200,7 @@ def test_runs_started_at_once_share_one_server(
 
     command = [sys.executable, "-c", START, str(home)]
     runs = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
-    answers = [run.communicate(timeout=120)[0].split() for run in runs]
+    answers = [run.communicate(timeout=600)[0].split() for run in runs]
     [pid] = {int(pid) for pid, _ in answers}
     assert sorted(started for _, started in answers) == ["False", "False", "True"]
     assert servers_of(home) == [pid]

@@ -97,7 +97,7 @@ def test_what_a_killed_process_left_is_swept_away(tmp_path):
         "with new_folder(Path(sys.argv[1])) as filling:\n"
         "    (filling / 'half').touch()\n    os.kill(os.getpid(), 9)\n"
     )
-    subprocess.run([sys.executable, "-c", code, str(tmp_path / "result")], check=False, timeout=60)
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "result")], check=False, timeout=600)
     (left,) = tmp_path.iterdir()
     assert left.name.startswith(".result.")
     with new_folder(tmp_path / "another"):  # the same may never be made again

@@ -26,7 +26,7 @@ class DaskProcesses:
         options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(self.file)]
         self.scheduler = self._start("scheduler", *options, *(["--protocol", "tls"] if tls else []))
         security = tls and Security(tls_ca_file=str(tls.ca), tls_client_cert=str(tls.cert), tls_client_key=str(tls.key))
-        self.client = Client(scheduler_file=str(self.file), timeout=60, set_as_default=False, security=security)
+        self.client = Client(scheduler_file=str(self.file), timeout=600, set_as_default=False, security=security)
         self.address = self.client.scheduler_info(n_workers=0)["address"]
 
     def grow(self, count: int) -> None:
@@ -34,7 +34,7 @@ class DaskProcesses:
         while len(self.workers) < count:
             options = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--memory-limit", "1GiB"]
             self.workers.append(self._start("worker", self.address, *options))
-        self.client.wait_for_workers(count, timeout=60)
+        self.client.wait_for_workers(count, timeout=600)
 
     def kill_worker(self) -> int:
         """Kills the oldest worker; returns how many values it held."""
@@ -60,4 +60,4 @@ class DaskProcesses:
     @staticmethod
     def _end(process: subprocess.Popen) -> None:
         process.kill()
-        process.wait(timeout=30)
+        process.wait(timeout=600)

@@ -59,7 +59,7 @@ def test_settings_say_where(tmp_path: Path) -> None:
 def test_this_process_opens_nothing(tmp_path: Path) -> None:
     with Cluster(root=tmp_path).open(threads=3) as executor:
         assert isinstance(executor, InProcess)
-        together = threading.Barrier(3, timeout=30)
+        together = threading.Barrier(3, timeout=600)
         assert sorted(executor.get([executor.call(together.wait) for _ in range(3)])) == [0, 1, 2]
     assert not list(tmp_path.iterdir())
 

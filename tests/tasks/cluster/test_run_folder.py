@@ -14,7 +14,7 @@ from tasks.cluster import run_folder
 def test_only_what_dead_drivers_of_this_machine_left_is_removed(tmp_path, monkeypatch, node):
     monkeypatch.setattr(run_folder.platform, "node", lambda: node)
     ended = subprocess.Popen([sys.executable, "-c", ""])
-    ended.wait(timeout=60)
+    ended.wait(timeout=600)
     ours = node.replace(".", "-")
     left = f"{ours}-{ended.pid}-0123abcd"
     kept = {

@@ -60,7 +60,7 @@ def test_mlflow_serves_the_champion(tagflow, champion):
         assert wrong.status_code == 400
     finally:
         os.killpg(server.pid, 15)
-        server.wait(timeout=30)
+        server.wait(timeout=600)
 
 
 def test_a_fresh_process_loads_a_stored_model_and_tags_raw_text(tagflow, champion):

@@ -10,10 +10,10 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 
 from tagcore.base import best_k, require_array, require_csr, require_lists
-from tagcore.features.rows import Rows
+from tagcore.features.rows import Rows, load_all
 from tagcore.graph.bipartite import POLICIES
 from tagcore.graph.clusters import CHOICES
-from tagcore.graph.node_ranks import SCALES
+from tagcore.graph.node_ranks import SCALES, node_ranks, tag_shares
 from tagcore.models.pmm import learning
 from tagcore.models.pmm.kernel import posterior_rows
 from tagcore.models.pmm.mixture import LENGTHS, narrowest
@@ -203,10 +203,12 @@ class PMM(TagModel):
 
     def _fit(self, rows: Rows, context: FitContext) -> None:
         seed = int(check_random_state(self.random_state).randint(2**31))
-        X, Y = learning.rows_and_tags(rows)
-        lengths = np.asarray(X.sum(axis=1)).ravel()
-        self.mean_length_ = float(lengths[lengths > 0].mean()) if (lengths > 0).any() else 1.0
-        topics = learning.find_topics(self, X, Y, seed)
+        shards = learning.edge_shards(rows, self.n_shards, context.executor)
+        seen = learning.survey(shards, rows.n_labels)
+        self.mean_length_ = float(seen["words"] / seen["worded"]) if seen["worded"] else 1.0
+        topics = learning.find_topics(self, rows, shards, seed, context)
+        counts = learning.class_taggings(shards, topics)
+        del shards  # the mixture reads its documents class by class
         learnt = learning.learn_mixture(self, rows, topics, self.mean_length_, seed, context)
         self.n_classes_ = topics.n_clusters
         self.rates_, self.component_shares_, self.mass_ = learnt["rates"], learnt["shares"], learnt["mass"]
@@ -214,13 +216,14 @@ class PMM(TagModel):
         self.class_sizes_ = np.bincount(topics.documents[topics.documents >= 0], minlength=self.n_classes_)
         cuts = [(s.parent, s.child, *s.documents, s.ncut, s.sigma) for s in topics.splits]
         self.splits_ = np.array(cuts, np.float64).reshape(-1, 6)
-        ranks = learning.log_ranks(self, Y, topics)
+        ranks = node_ranks(counts, seen["taggings"], topics.tags, delta=self.delta, scale=self.rank_scale).log_rank
         self.tag_classes_ = np.where(topics.tags < 0, self.n_classes_, topics.tags).astype(np.int64)
         self.log_ranks_ = np.where(np.isfinite(ranks), np.maximum(ranks, UNRANKED), UNRANKED)
-        self._keep_csr("class_tag", learning.class_tags(self, Y, topics))
-        self.popular_ = np.asarray((Y > 0).sum(axis=0)).ravel() / max(Y.shape[0], 1)
-        df = np.bincount(X.indices, minlength=X.shape[1])
-        self.idf_ = (np.log((1.0 + X.shape[0]) / (1.0 + df)) + 1.0).astype(np.float32)
+        self._keep_csr("class_tag", tag_shares(counts, seen["taggings"], self.mu))
+        self.popular_ = seen["tag_documents"] / max(rows.n_rows, 1)
+        self.idf_ = learning.idf_of(seen["word_documents"], rows.n_rows)
+        # what neighbours and words are looked up in is made of all rows, and as large
+        X, Y = load_all(rows if self.scoring in ("rerank", "mix") else rows.select(np.arange(0)))
         index = document_index(X, Y, topics.documents, self.idf_, self.scoring == "rerank")
         self.entry_starts_, self.entry_classes_, self.posting_starts_ = index[:3]
         self.posting_rows_, self.posting_weights_, self.row_tag_starts_, self.row_tag_ids_ = index[3:]

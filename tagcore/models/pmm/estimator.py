@@ -2,30 +2,23 @@
 
 from types import MappingProxyType
 from typing import Any, Self
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 
-from tagcore.base import best_k, require_array, require_csr, require_lists
+from tagcore.base import require_array, require_csr, require_lists
 from tagcore.features.rows import Rows, load_all
 from tagcore.graph.bipartite import POLICIES
 from tagcore.graph.clusters import CHOICES
 from tagcore.graph.node_ranks import SCALES, node_ranks, tag_shares
-from tagcore.models.pmm import learning
-from tagcore.models.pmm.kernel import posterior_rows
+from tagcore.models.pmm import learning, scoring
 from tagcore.models.pmm.mixture import LENGTHS, narrowest
-from tagcore.models.pmm.score_kernel import UNRANKED, ranked_rows, rerank_rows, rerank_score_rows, share_rows
-from tagcore.models.pmm.tables import KernelTables, document_index, word_tag_table
+from tagcore.models.pmm.score_kernel import UNRANKED
+from tagcore.models.pmm.tables import document_index, word_tag_table
 from tagcore.parameters import MOST_IDS, POSITIVE, ROUNDS, SEED, Choice, Real, Whole, limits
 from tagcore.tag_model import TagModel
 from tagcore.training import FitContext
-
-Mixture = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, float, float]
-
-_kernel_tables: WeakKeyDictionary["PMM", KernelTables] = WeakKeyDictionary()
 
 
 class PMM(TagModel):
@@ -196,7 +189,7 @@ class PMM(TagModel):
 
     def class_posterior(self, X: object) -> np.ndarray:
         """P(class | document), rows × classes."""
-        return np.exp(self._log_posterior(self._checked(X)))
+        return np.exp(scoring.log_posterior(self, self._checked(X)))
 
     def proba(self, scores: np.ndarray) -> np.ndarray:
         return np.exp(np.minimum(scores, 0.0)) if self.scoring == "hard" else np.clip(scores, 0.0, 1.0)
@@ -278,86 +271,8 @@ class PMM(TagModel):
         require_csr(self.word_tag_starts_, self.word_tag_ids_, self.word_tag_weights_, table, n, "the table of words")
 
     def _scores(self, X: sp.csr_matrix) -> np.ndarray:
-        if self.scoring == "rerank":
-            scores, voters = np.zeros((X.shape[0], self.n_labels_)), np.empty(X.shape[0], np.int64)
-            rerank_score_rows(*_kernel_rows(X), *self._search_arguments(), scores, voters)
-            scores[voters == 0] = self.popular_
-            return scores
-        posterior = self._log_posterior(X)
-        if self.scoring == "hard":
-            known = self.tag_classes_ < self.n_classes_
-            scores = np.full((X.shape[0], self.n_labels_), UNRANKED)
-            scores[:, known] = posterior[:, self.tag_classes_[known]] + self.log_ranks_[known]
-            return np.maximum(scores, UNRANKED)
-        scores = np.zeros((X.shape[0], self.n_labels_))
-        share_rows(posterior, self.class_tag_starts_, self.class_tag_ids_, self.class_tag_shares_, scores)
-        if self.scoring == "mix":
-            scores = (1 - self.beta) * scores + self.beta * self._from_words(X)
-        return scores
+        return scoring.all_scores(self, X)
 
     def _top_k(self, X: sp.csr_matrix, k: int) -> tuple[np.ndarray, np.ndarray]:
-        if self.scoring not in ("rerank", "hard"):
-            return super()._top_k(X, k)
-        tags, scores = np.empty((X.shape[0], k), np.int64), np.empty((X.shape[0], k))
-        if self.scoring == "rerank":
-            voters = np.empty(X.shape[0], np.int64)
-            rerank_rows(*_kernel_rows(X), *self._search_arguments(), tags, scores, voters)
-            if not voters.all():
-                tags[voters == 0], scores[voters == 0] = best_k(self.popular_[None], k)
-            return tags, scores
-        ranked_rows(*_kernel_rows(X), self._mixture(), self._tables.ranked, tags, scores)
-        if (tags[:, -1] < 0).any():  # more were asked for than classes rank
-            return super()._top_k(X, k)
-        return tags, scores
-
-    def _log_posterior(self, X: sp.csr_matrix) -> np.ndarray:
-        posterior = np.empty((X.shape[0], self.n_classes_))
-        posterior_rows(*_kernel_rows(X), self._mixture(), posterior)
-        return posterior
-
-    def _from_words(self, X: sp.csr_matrix) -> np.ndarray:
-        """w(tag | document): the tags that its words were seen with, by tf-idf, together 1."""
-        shape = (self.n_features_in_, self.n_labels_)
-        table = sp.csr_matrix((self.word_tag_weights_, self.word_tag_ids_, self.word_tag_starts_), shape=shape)
-        votes = np.asarray((X.multiply(self.idf_[None]).tocsr() @ table).todense())
-        return np.asarray(normalize(votes, norm="l1"))
-
-    @property
-    def _tables(self) -> KernelTables:
-        """What kernels read, made when it is first asked for: it is not kept on the model, which a question does not
-        change."""
-        tables = _kernel_tables.get(self)
-        if tables is None or tables.made_of is not self.rates_ or tables.prior != self.prior:
-            tables = _kernel_tables[self] = KernelTables.of(self)
-        return tables
-
-    def _mixture(self) -> Mixture:
-        tables = self._tables
-        scale = 1.0 / self.mean_length_ if self.length == "exposure" else 0.0
-        return (
-            tables.log_rates,
-            tables.log_shares,
-            self.mass_,
-            self.class_starts_,
-            tables.log_prior,
-            scale,
-            float(self.temper),
-        )
-
-    def _search_arguments(self) -> tuple[Mixture, tuple[Any, ...], int, float]:
-        tables = self._tables
-        index = (
-            tables.documents,
-            self.entry_starts_,
-            self.entry_classes_,
-            self.posting_starts_,
-            self.posting_rows_,
-            self.posting_weights_,
-        )
-        tagging = self.row_tag_starts_, self.row_tag_ids_, tables.ones
-        search = index, tagging, self.idf_, min(self.n_searched, self.n_classes_)
-        return self._mixture(), search, self.n_neighbors, float(self.power)
-
-
-def _kernel_rows(X: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return X.data.astype(np.float64, copy=False), X.indices, X.indptr
+        best = scoring.best_tags_of_rows(self, X, k)
+        return super()._top_k(X, k) if best is None else best

@@ -7,12 +7,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from tagcore.base import require_array, require_csr, require_lists
+from tagcore.base import require_array, require_csr, require_lists, restore_on_failure
 from tagcore.features.rows import Rows, load_all
 from tagcore.graph.bipartite import POLICIES
 from tagcore.graph.clusters import CHOICES
-from tagcore.graph.node_ranks import SCALES, node_ranks, tag_shares
-from tagcore.models.pmm import learning, scoring
+from tagcore.graph.node_ranks import SCALES
+from tagcore.models.pmm import growing, learning, scoring
 from tagcore.models.pmm.mixture import LENGTHS, narrowest
 from tagcore.models.pmm.score_kernel import UNRANKED
 from tagcore.models.pmm.tables import document_index, word_tag_table
@@ -79,8 +79,9 @@ class PMM(TagModel):
         "word_tag_starts_",
         "word_tag_ids_",
         "word_tag_weights_",
+        *growing.STATISTICS,
     )
-    _facts = ("mean_length_", "n_classes_")
+    _facts = ("mean_length_", "n_classes_", "n_documents_")
     wanted_features = MappingProxyType({"use_idf": False, "norm": None})  # counts
     _rounds = ("max_iter",)
     _limits = limits(
@@ -122,6 +123,7 @@ class PMM(TagModel):
     idf_: np.ndarray
     mean_length_: float
     n_classes_: int
+    n_documents_: int
 
     def __init__(
         self,
@@ -187,6 +189,21 @@ class PMM(TagModel):
         }
         return cls(**(settings | changes))
 
+    def partial_fit(self, X: Any, y: Any) -> Self:
+        """Adds documents to the classes that the last full fit cut, each to its most probable one; the first call is a
+        full fit."""
+        if not hasattr(self, "rates_"):
+            return self.fit(X, y)
+        self._check_params()
+        with restore_on_failure(self):
+            growing.add_documents(self, *self._checked_batch(X, y))
+        return self
+
+    def grow(self, words: int, tags: int) -> Self:
+        """Makes room for words and tags that were appended since; no class has seen them."""
+        growing.grow(self, words, tags)
+        return self
+
     def class_posterior(self, X: object) -> np.ndarray:
         """P(class | document), rows × classes."""
         return np.exp(scoring.log_posterior(self, self._checked(X)))
@@ -209,10 +226,8 @@ class PMM(TagModel):
         self.class_sizes_ = np.bincount(topics.documents[topics.documents >= 0], minlength=self.n_classes_)
         cuts = [(s.parent, s.child, *s.documents, s.ncut, s.sigma) for s in topics.splits]
         self.splits_ = np.array(cuts, np.float64).reshape(-1, 6)
-        ranks = node_ranks(counts, seen["taggings"], topics.tags, delta=self.delta, scale=self.rank_scale).log_rank
-        self.tag_classes_ = np.where(topics.tags < 0, self.n_classes_, topics.tags).astype(np.int64)
-        self.log_ranks_ = np.where(np.isfinite(ranks), np.maximum(ranks, UNRANKED), UNRANKED)
-        self._keep_csr("class_tag", tag_shares(counts, seen["taggings"], self.mu))
+        growing.keep_statistics(self, learnt, counts, seen, rows.n_rows)
+        growing.keep_ranks(self, counts, topics.tags)
         self.popular_ = seen["tag_documents"] / max(rows.n_rows, 1)
         self.idf_ = learning.idf_of(seen["word_documents"], rows.n_rows)
         # what neighbours and words are looked up in is made of all rows, and as large
@@ -220,13 +235,9 @@ class PMM(TagModel):
         index = document_index(X, Y, topics.documents, self.idf_, self.scoring == "rerank")
         self.entry_starts_, self.entry_classes_, self.posting_starts_ = index[:3]
         self.posting_rows_, self.posting_weights_, self.row_tag_starts_, self.row_tag_ids_ = index[3:]
-        self._keep_csr("word_tag", word_tag_table(X, Y, self.scoring == "mix"))
-
-    def _keep_csr(self, name: str, matrix: sp.csr_matrix) -> None:
-        last = "shares" if name == "class_tag" else "weights"
-        setattr(self, f"{name}_starts_", matrix.indptr.astype(np.int64))
-        setattr(self, f"{name}_ids_", matrix.indices.astype(np.int32))
-        setattr(self, f"{name}_{last}_", matrix.data.astype(np.float32))
+        table = word_tag_table(X, Y, self.scoring == "mix")
+        self.word_tag_starts_, self.word_tag_ids_ = table.indptr.astype(np.int64), table.indices.astype(np.int32)
+        self.word_tag_weights_ = table.data.astype(np.float32)
 
     def _check_state(self) -> None:
         n, p, classes = self.n_labels_, self.n_features_in_, self.n_classes_
@@ -253,6 +264,7 @@ class PMM(TagModel):
         require_array(self.idf_, (p,), np.float32, "idf_", 0)
         shares = (self.class_tag_starts_, self.class_tag_ids_, self.class_tag_shares_)
         require_csr(*shares, classes, n, "the tags of classes")
+        growing.check_statistics(self, p, n)
         self._check_index(p, n, classes)
 
     def _check_index(self, p: int, n: int, classes: int) -> None:

@@ -15,6 +15,7 @@ from tagcore.models.pmm.mixture import (
     learnt_classes,
     narrowest,
     share_components,
+    statistics,
 )
 from tagcore.progress import Progress
 from tagcore.shards import Arrays, Executor, Shard, Shards
@@ -36,14 +37,19 @@ def edge_shards(rows: Rows, n_shards: int, executor: Executor) -> Shards:
 
 def _edges(rows: XY) -> sp.csr_matrix:
     X, Y = rows
+    require_counts(X)
+    edges = sp.hstack([sp.csr_matrix(Y, dtype=np.float64), sp.csr_matrix(X, dtype=np.float64)], format="csr")
+    edges.eliminate_zeros()
+    return edges
+
+
+def require_counts(X: sp.csr_matrix) -> None:
+    """Raises ValueError where a weight is no count."""
     if X.nnz and X.data.min() < 0:
         raise ValueError(
             f"Negative values in data passed to PMM: X holds {X.data.min()}, expected counts of words (in a recipe, "
             "features with use_idf = false and norm = none)"
         )
-    edges = sp.hstack([sp.csr_matrix(Y, dtype=np.float64), sp.csr_matrix(X, dtype=np.float64)], format="csr")
-    edges.eliminate_zeros()
-    return edges
 
 
 def survey(shards: Shards, n_tags: int) -> Arrays:
@@ -92,8 +98,8 @@ def _part(progress: Progress, before: int, total: int) -> Progress:
 
 def learn_mixture(
     model: Any, rows: Rows, topics: Clusters, mean_length: float, seed: int, context: FitContext
-) -> Arrays:
-    """Runs EM on all classes and gives shares, rates, masses and word clusters, class after class."""
+) -> dict[str, Any]:
+    """Runs EM on all classes and gives shares, rates, masses, word clusters and sums, class after class."""
     sizes = np.bincount(topics.documents[topics.documents >= 0], minlength=topics.n_clusters)
     components = share_components(sizes, max(model.n_components or topics.n_clusters * 4 // 3, topics.n_clusters))
     settings = MixtureSettings(
@@ -108,7 +114,7 @@ def learn_mixture(
         progress=_part(context.progress, cuts, cuts + model.max_iter),
         checkpoints=context.checkpoints and context.checkpoints.inside("mixture"),
     )
-    learnt = shards.collect(learnt_classes)
+    learnt, sums = shards.collect(learnt_classes), shards.collect(statistics, settings=settings)
     alive = np.concatenate([part["lives"] > 0 for part in learnt])
     owners = np.repeat(np.arange(components.size), components)[alive]
     starts = np.searchsorted(owners, np.arange(components.size + 1))
@@ -119,6 +125,10 @@ def learn_mixture(
         "mass": np.concatenate([part["mass"] for part in learnt])[alive],
         "word_clusters": np.concatenate([part["word_clusters"] for part in learnt], axis=1).astype(narrow),
         "class_starts": starts.astype(np.int64),
+        "weights": np.concatenate([part["weights"] for part in sums])[alive],
+        "exposures": np.concatenate([part["exposures"] for part in sums])[alive],
+        "unseen": np.concatenate([part["unseen"] for part in sums]).astype(narrow),
+        "counts": sp.vstack([part["counts"] for part in sums], format="csr")[alive],
     }
 
 

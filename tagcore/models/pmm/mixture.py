@@ -53,6 +53,16 @@ class ClassRows:
         shape = (self.n_documents, self.slot_words.size)
         return np.asarray(sp.csr_matrix((self.values, self.slots, self.starts), shape=shape).sum(axis=1)).ravel()
 
+    def component_counts(self, blocks: np.ndarray) -> sp.csr_matrix:
+        """Gives S of the blocks of slots × components as a matrix of components × words, with all slots of a class."""
+        _, components, slots, starts = self.layout
+        counts, sizes = np.diff(components), np.diff(slots)
+        parts = [blocks[starts[k] : starts[k + 1]].reshape(sizes[k], counts[k]).T.ravel() for k in range(counts.size)]
+        words = [np.tile(self.slot_words[slots[k] : slots[k + 1]], counts[k]) for k in range(counts.size)]
+        rows = np.concatenate(([0], np.cumsum(np.repeat(sizes, counts))))
+        shape = (int(components[-1]), self.n_words)
+        return sp.csr_matrix((np.concatenate(parts), np.concatenate(words), rows), shape=shape)
+
 
 def narrowest(n_word_clusters: int) -> type:
     """Gives the type that word clusters are kept as."""
@@ -194,7 +204,7 @@ def _em_round(
     """Moves the state on, in place; gives the objective it had and how many empty components began anew."""
     exposure = exposures(rows, settings)
     nobody = np.full(rows.n_documents, -1, np.int64)
-    sums, log_likelihood = _expected(rows, state, exposure, nobody if forced is None else forced)
+    sums, log_likelihood = expected_sums(rows, state, exposure, nobody if forced is None else forced)
     alive = state["lives"] > _DROPPED
     objective = float(log_likelihood.sum())
     with np.errstate(divide="ignore"):
@@ -205,7 +215,7 @@ def _em_round(
         again = empty[state["lives"][empty] == _FRESH]
         state["lives"][empty] -= 1
         if again.size:
-            sums, _ = _expected(rows, state, exposure, _worst_explained(rows, log_likelihood, again))
+            sums, _ = expected_sums(rows, state, exposure, _worst_explained(rows, log_likelihood, again))
             reseeded = again.size
         dropped = state["lives"] == _DROPPED
         state["shares"] = np.where(dropped, 0.0, state["shares"])
@@ -219,7 +229,10 @@ def exposures(rows: ClassRows, settings: MixtureSettings) -> np.ndarray:
     return np.ones(rows.n_documents) if settings.length == "raw" else rows.lengths() / settings.mean_length
 
 
-def _expected(rows: ClassRows, state: Arrays, exposure: np.ndarray, forced: np.ndarray) -> tuple[Any, np.ndarray]:
+def expected_sums(
+    rows: ClassRows, state: Arrays, exposure: np.ndarray, forced: np.ndarray
+) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
+    """Gives the sums R, N and S of an E-step, and how likely each document is."""
     n_components, cells = int(rows.layout[1][-1]), int(rows.layout[3][-1])
     table, log_likelihood = np.empty(cells), np.empty(rows.n_documents)
     log_rates(rows.layout, state["clusters"], state["rates"], table)
@@ -259,3 +272,12 @@ def learnt_classes(shard: Shard[ClassRows], state: Arrays) -> Arrays:
     classes = np.repeat(np.arange(n_classes), np.diff(slots))
     clusters[rows.slot_words, classes] = state["clusters"]
     return {name: state[name] for name in ("rates", "shares", "mass", "lives")} | {"word_clusters": clusters}
+
+
+def statistics(shard: Shard[ClassRows], state: Arrays, settings: MixtureSettings) -> dict[str, Any]:
+    """Step: the sums of an E-step under what was learnt, and the clusters of words that a class has not."""
+    rows = shard.data
+    nobody = np.full(rows.n_documents, -1, np.int64)
+    (weights, exposed, counts), _ = expected_sums(rows, state, exposures(rows, settings), nobody)
+    found = {"weights": weights, "exposures": exposed, "unseen": state["unseen"][:, 1]}
+    return found | {"counts": rows.component_counts(counts)}

@@ -174,3 +174,16 @@ def test_the_tree_of_splits_has_the_clusters_as_leaves():
             assert "halves" not in node
     assert dict(leaves) == dict(enumerate(np.bincount(found.documents).tolist()))
     assert split_tree([]) == {"cluster": 0}
+
+
+@pytest.mark.parametrize("choose", ["largest", "ncut"])
+def test_later_cuts_over_shards_leave_out_the_edges_that_are_cut(choose):
+    Y, B, _ = blocks(n_blocks=6, noise=0.2)
+    one = cut_into_clusters(Y, B, 8, choose=choose)
+    other = cut_into_clusters(Y, B, 8, choose=choose, n_shards=3, local_edges=0)
+    np.testing.assert_array_equal(other.documents, one.documents)
+    np.testing.assert_array_equal(other.tags, one.tags)
+    np.testing.assert_array_equal(other.words, one.words)
+    for there, here in zip(other.splits, one.splits, strict=True):
+        assert (there.parent, there.child, there.documents) == (here.parent, here.child, here.documents)
+        assert (there.ncut, there.sigma) == pytest.approx((here.ncut, here.sigma), abs=1e-6)

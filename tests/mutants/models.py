@@ -191,11 +191,18 @@ MODELS = (
         f"{_PMM}/test_mixture.py",
     ),
     Fault(
-        "the posterior without the mass of a component",
+        "the likelihood of a document without the mass of a component",
         _PMM_KERNEL,
-        "            value = log_shares[m] + temper * (lp[m] - s * mass[m])\n            top = max(top, value)\n",
-        "            value = log_shares[m] + temper * lp[m]\n            top = max(top, value)\n",
-        f"{_PMM}/test_estimator.py",
+        "p[m] = log_shares[first + m] - exposure[i] * mass[first + m]",
+        "p[m] = log_shares[first + m]",
+        _PMM,
+    ),
+    Fault(
+        "a view of features weighed as the first",
+        "tagcore/text/vectoriser.py",
+        "        return [view._rows(sequences) for view in views]\n",
+        "        return [self._rows(sequences) for view in views]\n",
+        "tests/tagcore/features/test_build.py -k views",
     ),
     Fault(
         "a night's words replace those of the classes",

@@ -214,7 +214,7 @@ MODELS = (
     Fault(
         "words that are appended have no mass",
         _GROWING,
-        "    model.mass_ = model.mass_ + new_words * unseen\n",
+        "    model.mass_ = model.mass_ + (new_words if joins else 0) * unseen\n",
         "    model.mass_ = model.mass_ + 0.0 * unseen\n",
         f"{_PMM}/test_growing.py",
     ),

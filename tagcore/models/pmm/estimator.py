@@ -32,6 +32,8 @@ class PMM(TagModel):
     n_classes : topics to cut; None takes one to 40 documents, at most 300. Fewer where nothing is left to cut.
     n_components : components of all mixtures together; None takes a third more than classes.
     n_word_clusters : word clusters of each class.
+    n_words : words that the mixture looks at, those that tell most about classes (mutual information); None takes all.
+        The length of a document, and what neighbours share, is in all its words.
     scoring : how tags are scored. "rerank" lets the nearest documents of the most probable classes vote, "soft" adds up
         the shares of tags in all classes, "hard" is the published rank of a tag times the probability of its class,
         "mix" is soft with the tags that words were seen with.
@@ -59,6 +61,7 @@ class PMM(TagModel):
         "component_shares_",
         "mass_",
         "word_clusters_",
+        "used_words_",
         "class_starts_",
         "class_sizes_",
         "splits_",
@@ -88,6 +91,7 @@ class PMM(TagModel):
         n_classes=Whole(none=True),
         n_components=Whole(none=True),
         n_word_clusters=Whole(),
+        n_words=Whole(none=True),
         scoring=Choice("rerank", "soft", "hard", "mix"),
         n_searched=Whole(),
         n_neighbors=Whole(),
@@ -111,6 +115,7 @@ class PMM(TagModel):
     component_shares_: np.ndarray  # π
     mass_: np.ndarray  # Λ of every component
     word_clusters_: np.ndarray  # words × classes
+    used_words_: np.ndarray  # whether the mixture looks at a word
     class_starts_: np.ndarray  # of the components of each class
     class_sizes_: np.ndarray  # documents
     splits_: np.ndarray  # (parent, child, documents of each, Ncut, σ₂) of every cut
@@ -130,6 +135,7 @@ class PMM(TagModel):
         n_classes: int | None = None,
         n_components: int | None = None,
         n_word_clusters: int = 30,
+        n_words: int | None = None,
         scoring: str = "rerank",
         n_searched: int = 15,
         n_neighbors: int = 50,
@@ -151,6 +157,7 @@ class PMM(TagModel):
         self.n_classes = n_classes
         self.n_components = n_components
         self.n_word_clusters = n_word_clusters
+        self.n_words = n_words
         self.scoring = scoring
         self.n_searched = n_searched
         self.n_neighbors = n_neighbors
@@ -218,8 +225,9 @@ class PMM(TagModel):
         self.mean_length_ = float(seen["words"] / seen["worded"]) if seen["worded"] else 1.0
         topics = learning.find_topics(self, rows, shards, seed, context)
         counts = learning.class_taggings(shards, topics)
+        self.used_words_ = learning.words_to_use(shards, topics, self.n_words)
         del shards  # the mixture reads its documents class by class
-        learnt = learning.learn_mixture(self, rows, topics, self.mean_length_, seed, context)
+        learnt = learning.learn_mixture(self, rows, topics, self.used_words_, self.mean_length_, seed, context)
         self.n_classes_ = topics.n_clusters
         self.rates_, self.component_shares_, self.mass_ = learnt["rates"], learnt["shares"], learnt["mass"]
         self.word_clusters_, self.class_starts_ = learnt["word_clusters"], learnt["class_starts"]
@@ -252,6 +260,7 @@ class PMM(TagModel):
         require_array(self.rates_, (components, self.n_word_clusters), np.float64, "rates_", tiny)
         narrow = narrowest(self.n_word_clusters)
         require_array(self.word_clusters_, (p, classes), narrow, "word_clusters_", 0, self.n_word_clusters - 1)
+        require_array(self.used_words_, (p,), np.bool_, "used_words_")
         require_array(self.class_starts_, (classes + 1,), np.int64, "class_starts_", 0, components)
         starts = self.class_starts_
         if starts[0] != 0 or starts[-1] != components or (np.diff(starts) < 1).any():

@@ -14,7 +14,7 @@ from tagcore.base import require_array, require_lists
 from tagcore.graph.node_ranks import cluster_counts, node_ranks, tag_shares
 from tagcore.models.pmm.kernel import maximise
 from tagcore.models.pmm.learning import idf_of, require_counts
-from tagcore.models.pmm.mixture import ClassRows, MixtureSettings, expected_sums, exposures
+from tagcore.models.pmm.mixture import ClassRows, MixtureSettings, expected_sums, exposures, used_words
 from tagcore.models.pmm.score_kernel import UNRANKED
 from tagcore.models.pmm.tables import index_of_postings, unit_rows
 from tagcore.parameters import MOST_IDS
@@ -95,7 +95,9 @@ def grow(model: "PMM", words: int, tags: int) -> None:
         )
     owners = np.repeat(np.arange(model.n_classes_), np.diff(model.class_starts_))
     unseen = model.rates_[np.arange(owners.size), model.unseen_clusters_[owners]]
-    model.mass_ = model.mass_ + new_words * unseen
+    joins = model.n_words is None  # words that were never weighed against others are not selected
+    model.used_words_ = np.pad(model.used_words_, (0, new_words), constant_values=joins)
+    model.mass_ = model.mass_ + (new_words if joins else 0) * unseen
     model.word_clusters_ = np.vstack([model.word_clusters_, np.tile(model.unseen_clusters_, (new_words, 1))])
     model.word_documents_ = np.pad(model.word_documents_, (0, new_words))
     model.idf_ = np.append(model.idf_, idf_of(np.zeros(new_words), model.n_documents_))
@@ -147,7 +149,7 @@ def _add_words(model: "PMM", X: sp.csr_matrix, classes: np.ndarray) -> None:
         own = before[components[k] : components[k + 1]][:, rows.slot_words[slots[k] : slots[k + 1]]]
         counts[blocks[k] : blocks[k + 1]] += own.toarray().T.ravel()
     sums = weights + model.component_weights_, exposed + model.component_exposures_, counts
-    unseen = np.column_stack([rows.n_words - np.diff(slots), model.unseen_clusters_]).astype(np.int64)
+    unseen = np.column_stack([rows.n_used - np.diff(slots), model.unseen_clusters_]).astype(np.int64)
     learnt = state["rates"], state["shares"], state["mass"]
     maximise(rows.layout, state["clusters"], unseen, sums, (settings.a, settings.b), settings.pseudo, *learnt)
     model.rates_, model.component_shares_, model.mass_ = learnt
@@ -163,7 +165,8 @@ def _new_rows(model: "PMM", before: sp.csr_matrix, X: sp.csr_matrix, classes: np
     """Gives the documents that have a class, with slots for all words that their classes have seen till now."""
     order = np.argsort(classes, kind="stable")
     order = order[classes[order] >= 0]
-    rows, p = X[order], X.shape[1]
+    lengths, p = np.asarray(X[order].sum(axis=1)).ravel(), X.shape[1]
+    rows = used_words(X[order], model.used_words_)
     firsts = before[model.class_starts_[:-1]]
     known = np.repeat(np.arange(model.n_classes_), np.diff(firsts.indptr)) * p + firsts.indices
     keys = np.repeat(classes[order], np.diff(rows.indptr)) * p + rows.indices
@@ -174,7 +177,8 @@ def _new_rows(model: "PMM", before: sp.csr_matrix, X: sp.csr_matrix, classes: np
     documents = np.searchsorted(classes[order], numbers).astype(np.int64)
     layout = documents, model.class_starts_, slots, blocks
     places = np.searchsorted(seen, keys).astype(np.int64)
-    return ClassRows(rows.data, places, rows.indptr.astype(np.int64), order, seen % p, layout, p)
+    n_used = int(model.used_words_.sum())
+    return ClassRows(rows.data, places, rows.indptr.astype(np.int64), order, seen % p, layout, p, n_used, lengths)
 
 
 def _add_tags(model: "PMM", Y: sp.csr_matrix, classes: np.ndarray) -> None:

@@ -19,6 +19,7 @@ from tagcore.models.pmm.mixture import (
 )
 from tagcore.progress import Progress
 from tagcore.shards import Arrays, Executor, Shard, Shards
+from tagcore.text.selection import class_counts, mutual_information_of_counts
 from tagcore.training import FitContext, train
 
 DOCUMENTS_PER_CLASS = 40  # where the number of classes is left open
@@ -97,7 +98,7 @@ def _part(progress: Progress, before: int, total: int) -> Progress:
 
 
 def learn_mixture(
-    model: Any, rows: Rows, topics: Clusters, mean_length: float, seed: int, context: FitContext
+    model: Any, rows: Rows, topics: Clusters, used: np.ndarray, mean_length: float, seed: int, context: FitContext
 ) -> dict[str, Any]:
     """Runs EM on all classes and gives shares, rates, masses, word clusters and sums, class after class."""
     sizes = np.bincount(topics.documents[topics.documents >= 0], minlength=topics.n_clusters)
@@ -106,7 +107,7 @@ def learn_mixture(
         n_word_clusters=model.n_word_clusters, length=model.length, mean_length=mean_length, tol=model.tol, seed=seed
     )
     cuts = number_of_classes(model.n_classes, rows.n_rows) - 1
-    shards = class_shards(rows, topics.documents, components, model.n_shards, context.executor)
+    shards = class_shards(rows, topics.documents, components, model.n_shards, context.executor, used)
     train(
         MixtureLearner(settings),
         shards,
@@ -141,6 +142,24 @@ def class_taggings(shards: Shards, topics: Clusters) -> sp.csr_matrix:
 def _taggings_step(shard: Shard, state: Arrays, documents: np.ndarray, n_tags: int, n_classes: int) -> dict:
     own = documents[shard.first : shard.first + shard.data.shape[0]]
     return {"counts": cluster_counts(shard.data[:, :n_tags], own, n_classes)}
+
+
+def words_to_use(shards: Shards, topics: Clusters, n_words: int | None) -> np.ndarray:
+    """Marks the words that tell most about classes, of equals the first; all where no number is given."""
+    p = topics.words.size
+    if n_words is None or n_words >= p:
+        return np.ones(p, bool)
+    shared = {"documents": topics.documents, "n_tags": topics.tags.size, "n_classes": topics.n_clusters}
+    counts = shards.sum(_presence_step, **shared)["counts"]
+    sizes = np.bincount(topics.documents[topics.documents >= 0], minlength=topics.n_clusters)
+    used = np.zeros(p, bool)
+    used[np.argsort(-mutual_information_of_counts(counts, sizes), kind="stable")[:n_words]] = True
+    return used
+
+
+def _presence_step(shard: Shard, state: Arrays, documents: np.ndarray, n_tags: int, n_classes: int) -> dict:
+    own = documents[shard.first : shard.first + shard.data.shape[0]]
+    return {"counts": class_counts(shard.data[own >= 0, n_tags:], own[own >= 0], n_classes)}
 
 
 def idf_of(word_documents: np.ndarray, n_documents: int) -> np.ndarray:

@@ -52,7 +52,7 @@ def test_the_likelihood_of_a_document_is_a_product_of_poisson_probabilities(leng
     rng = np.random.default_rng(0)
     X = sp.csr_matrix(rng.poisson(1.0, (30, 8)).astype(float) + np.eye(30, 8))
     labels = np.repeat([0, 1], 15)
-    rows = group_by_class(X, labels, np.arange(30), np.array([2, 3]), 8)
+    rows = group_by_class(X, labels, np.arange(30), np.array([2, 3]), np.ones(8, bool))
     rates, shares, words = rng.gamma(1.0, 1.0, (5, 4)), np.array([0.3, 0.7, 0.2, 0.2, 0.6]), rng.integers(0, 4, (8, 2))
     by_word = np.concatenate([rates[:2, words[:, 0]], rates[2:, words[:, 1]]])
     owners = np.repeat([0, 1], np.diff(rows.layout[2]))

@@ -11,13 +11,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagcore.graph.bipartite import scales
-from tagcore.graph.halving import Halves, halve
-from tagcore.graph.shard_halving import edges_of, halve_on_shards
+from tagcore.graph.halving import Halves, edges_of, halve, halve_on_shards
 from tagcore.graph.shard_kernel import weights_inside
 from tagcore.shards import Arrays, Shard, Shards
 
 CHOICES = ("largest", "ncut")
-LOCAL_EDGES = 2_000_000  # a cluster of no more is cut by one process: 24 MB
+LOCAL_EDGES = 10_000_000  # a cluster of no more is cut by one process: 120 MB
 _AHEAD = 8  # clusters that are cut side by side, though the last of them may not be needed
 _UNKNOWN, _KNOWN, _WHOLE = 0, 1, 2  # how a cluster is cut; whole: it cannot be
 

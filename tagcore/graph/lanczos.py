@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import ArpackError, LinearOperator, aslinearoperator, svds
+from scipy.linalg import eigh_tridiagonal
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 _TINY = 1e-14  # a norm below it ends an invariant subspace
 _EVERY = 5  # steps between looks at the small matrix
-_DENSE_CELLS = 4_000  # up to so many, all singular vectors are found at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,30 +77,6 @@ def golub_kahan(
     raise AssertionError("the last step returns")
 
 
-def second_pair(
-    matrix: sp.csr_matrix | LinearOperator, u1: np.ndarray, v1: np.ndarray, *, tol: float = 1e-6, seed: int = 0
-) -> tuple[float, np.ndarray, np.ndarray]:
-    """Finds the second triplet (σ₂, u, v), the first one (1, u₁, v₁) taken out: for safety where σ₂ is nearly 1."""
-    m, n = matrix.shape
-    if m * n <= _DENSE_CELLS and sp.issparse(matrix):
-        U, sigma, V = np.linalg.svd(matrix.toarray() - np.outer(u1, v1), full_matrices=False)
-        return float(sigma[0]), U[:, 0], V[0]
-    operator = aslinearoperator(matrix)
-    deflated = LinearOperator(
-        operator.shape,
-        matvec=lambda x: operator.matvec(np.ravel(x)) - u1 * (v1 @ np.ravel(x)),
-        rmatvec=lambda y: operator.rmatvec(np.ravel(y)) - v1 * (u1 @ np.ravel(y)),
-        dtype=np.float64,
-    )
-    start = np.random.default_rng(seed).standard_normal(min(m, n))
-    try:
-        u, sigma, v = svds(deflated, k=1, v0=start, tol=tol, maxiter=1000)
-        return float(sigma[0]), u[:, 0], v[0]
-    except ArpackError:  # no convergence: the plain method is slower and sure
-        triplets = golub_kahan(deflated, 1, squared_norm=1.0, tol=tol, seed=seed)
-        return float(triplets.sigma[0]), triplets.u[:, 0], triplets.v[:, 0]
-
-
 def leading_pair(
     multiply: Callable[[np.ndarray], np.ndarray],
     known: np.ndarray,
@@ -127,9 +103,9 @@ def leading_pair(
         beta[j] = np.linalg.norm(w)
         ended = j + 1 == most or beta[j] < _TINY
         if ended or j % _EVERY == _EVERY - 1:
-            values, vectors = np.linalg.eigh(np.diag(alpha[: j + 1]) + np.diag(beta[:j], 1) + np.diag(beta[:j], -1))
-            if ended or beta[j] * abs(vectors[-1, -1]) <= tol * abs(values[-1]):
-                return float(values[-1]), vectors[:, -1] @ basis[1 : j + 2]
+            (value,), vectors = eigh_tridiagonal(alpha[: j + 1], beta[:j], select="i", select_range=(j, j))
+            if ended or beta[j] * abs(vectors[-1, 0]) <= tol * abs(value):
+                return float(value), vectors[:, 0] @ basis[1 : j + 2]
         v = w / beta[j]
     raise AssertionError("the last step returns")
 

@@ -93,7 +93,8 @@ def pieces_of_rows(edges, rows, scale, pieces, out):
 
 @njit(cache=True, nogil=True)
 def differences_of_edges(edges, rows, row_places, column_places, scale, out):
-    """Adds what each node of an order adds to the weight that is cut after it (see `cuts.edge_differences`)."""
+    """Adds what each node of an order adds to the weight that is cut after it: + where an edge begins, - where it
+    ends."""
     weights, ids, starts = edges
     for i in range(rows.size):
         for q in range(starts[rows[i]], starts[rows[i] + 1]):

@@ -157,7 +157,7 @@ MODELS = (
     ),
     Fault(
         "components of a graph found in one shard alone",
-        "tagcore/graph/shard_halving.py",
+        "tagcore/graph/halving.py",
         "for found in self.shards.collect(joined_columns, scale=self.scale)]",
         "for found in self.shards.collect(joined_columns, scale=self.scale)[:1]]",
         f"{_GRAPH}/test_clusters.py",

@@ -9,8 +9,9 @@ from sklearn.metrics import adjusted_rand_score
 
 from tagcore.graph.bipartite import bipartite_graph
 from tagcore.graph.clusters import LOCAL_EDGES, CutLearner, clusters_of, column_scale, repaired_columns, split_tree
-from tagcore.graph.cuts import best_cut, edge_differences, normalised_cut
-from tagcore.graph.halving import halve
+from tagcore.graph.cuts import best_cut, normalised_cut
+from tagcore.graph.halving import edges_of, halve
+from tagcore.graph.shard_kernel import differences_of_edges
 from tagcore.shards import Shards, row_shards
 from tagcore.training import train
 
@@ -55,7 +56,9 @@ def test_the_cut_at_every_place_is_that_of_the_definition(seed):
     places = np.empty(m + n, np.int64)
     places[order] = np.arange(m + n)
     degrees = np.concatenate([np.asarray(weights.sum(axis=1)).ravel(), np.asarray(weights.sum(axis=0)).ravel()])
-    cut = best_cut(edge_differences(weights, places[:m], places[m:]), degrees[order], order < m, 1)
+    differences = np.zeros(m + n)
+    differences_of_edges(edges_of(weights), np.arange(m), places[:m], places[m:], np.ones(n), differences)
+    cut = best_cut(differences, degrees[order], order < m, 1)
     expected = []
     for size in range(1, m + n):
         side = places < size
@@ -187,3 +190,29 @@ def test_later_cuts_over_shards_leave_out_the_edges_that_are_cut(choose):
     for there, here in zip(other.splits, one.splits, strict=True):
         assert (there.parent, there.child, there.documents) == (here.parent, here.child, here.documents)
         assert (there.ncut, there.sigma) == pytest.approx((here.ncut, here.sigma), abs=1e-6)
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10**6))
+def test_the_cut_is_the_best_along_the_second_singular_vectors(seed):
+    """all singular vectors at once, every place of the order tried by the definition of Ncut."""
+    rng = np.random.default_rng(seed)
+    m, n = rng.integers(10, 24), rng.integers(2, 9)
+    weights = rng.poisson(1.0, (m, n)) + (rng.random((m, n)) < 0.1)
+    weights[0], weights[:, 0] = 1, 1  # one piece
+    d, e = weights.sum(axis=1), weights.sum(axis=0)
+    U, sigma, V = np.linalg.svd(weights / np.sqrt(np.outer(d, e)), full_matrices=False)
+    if sigma.size > 2 and sigma[1] - sigma[2] < 1e-3:
+        return  # nearly two second vectors
+    x, y = U[:, 1] / np.sqrt(d), V[1] / np.sqrt(e)
+    order = np.argsort(np.concatenate([x, y]))
+    cuts = []
+    for size in range(1, m + n):
+        side = np.ones(m + n, bool)
+        side[order[:size]] = False
+        if min(side[:m].sum(), m - side[:m].sum()) >= 5:
+            cuts.append(normalised_cut(sp.csr_matrix(weights), side[:m], side[m:]))
+    found = halve(sp.csr_matrix(weights, dtype=float))
+    assert found.sigma == pytest.approx(sigma[1], abs=1e-6)
+    assert found.ncut == pytest.approx(min(cuts), abs=1e-6)
+    assert normalised_cut(sp.csr_matrix(weights), found.row_side, found.column_side) == pytest.approx(found.ncut)

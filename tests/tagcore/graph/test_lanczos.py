@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import svds
 
 from tagcore.graph.bipartite import bipartite_graph
-from tagcore.graph.lanczos import golub_kahan, leading_pair, second_pair
+from tagcore.graph.lanczos import golub_kahan, leading_pair
 from tests.problems import noisy
 
 
@@ -70,18 +70,6 @@ def test_a_matrix_of_low_rank_is_an_invariant_subspace():
     low = rng.random((30, 2)) @ rng.random((2, 20))
     found = golub_kahan(sp.csr_matrix(low), 5, squared_norm=float((low**2).sum()))
     np.testing.assert_allclose(found.sigma, np.linalg.svd(low)[1][:5], atol=1e-9)
-
-
-@pytest.mark.parametrize("rows", [12, 200])  # all vectors at once, and ARPACK
-def test_the_second_pair_is_the_second(rows):
-    X, Y = noisy(rows)
-    graph = bipartite_graph(Y, X)
-    C = graph.normalised()
-    sigma, u, v = second_pair(C, *graph.trivial_triplet()[1:])
-    U, sigmas, V = np.linalg.svd(C.toarray(), full_matrices=False)
-    assert sigma == pytest.approx(sigmas[1], abs=1e-6)
-    assert abs(u @ U[:, 1]) == pytest.approx(1, abs=1e-4)
-    assert abs(v @ V[1]) == pytest.approx(1, abs=1e-4)
 
 
 @pytest.mark.parametrize("rows", [3, 12, 200])

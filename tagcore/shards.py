@@ -117,6 +117,24 @@ class Shards:
         """Gives step(...) of every shard, in shard order."""
         return self.executor.get(self._map(step, shared))
 
+    def regroup(self, take: Callable, keys: Sequence, combine: Callable, **shared: Any) -> "Shards":
+        """Makes new shards, one for each key: combine(*pieces) of take(shard, state, key, **shared) of every shard.
+
+        Pieces go from worker to worker.
+        """
+        reference = self.executor.share(shared)
+        parts = [
+            self.executor.call(
+                combine,
+                *(
+                    self.executor.call(_take, take, key, data, state, self._kept, reference)
+                    for data, state in zip(self.data, self.state, strict=True)
+                ),
+            )
+            for key in keys
+        ]
+        return Shards(parts, _unchanged, self.executor)
+
     def save(self, place: Path | Storage) -> None:
         """Saves every state to a file of a new folder."""
         storage = storage_of(place)
@@ -210,6 +228,15 @@ def _run(step: Callable, shard: Shard, state: Arrays, kept: Arrays, shared: Arra
     with _one_thread:
         out = step(shard, state, **kept, **shared)
     return freeze(out)
+
+
+def _take(take: Callable, key: Any, shard: Shard, state: Arrays, kept: Arrays, shared: Arrays) -> Any:
+    with _one_thread:
+        return freeze(take(shard, state, key, **kept, **shared))
+
+
+def _unchanged(part: Any) -> Any:
+    return part
 
 
 def _item(pair: tuple, i: int) -> Any:

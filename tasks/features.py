@@ -1,12 +1,13 @@
 """From a stored corpus to rows of word weights and tags."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow.compute as pc
 from prefect import task
 from prefect.states import State
 
-from tagcore.features.build import make_features
+from tagcore.features.build import FeatureView, make_features
 from tagcore.features.corpus_reader import CorpusReader
 from tagcore.features.split import Split
 from tagcore.store.datasets import Dataset
@@ -21,13 +22,25 @@ from tasks.workspace import Workspace
 
 @task(name="features", retries=2, retry_delay_seconds=2, retry_condition_fn=is_transient)
 def features(
-    data: Path, settings: FeatureSettings, split: SplitSettings, workspace: Workspace, title: str = "build features"
+    data: Path,
+    settings: FeatureSettings,
+    split: SplitSettings,
+    workspace: Workspace,
+    title: str = "build features",
+    views: Sequence[FeatureSettings] = (),
 ) -> State[Path]:
-    """Splits the corpus and weighs its words. Where the rows are made changes no bit of them."""
-    chosen = choose_split(data, split)
-    vectoriser = settings.model_dump()
-    parameters = {"vectoriser": vectoriser, "split": vars(chosen)}
-    plan = PlannedResult(workspace.store, "features", parameters, {"corpus": stored_key(data, "corpus")})
+    """Splits the corpus and weighs its words. Where the rows are made changes no bit of them.
+
+    `views`, which weigh the same terms otherwise, are made beside it where they do not stand yet: asked for later, they
+    are there, and no text was read twice for them.
+    """
+    chosen, corpus_key = choose_split(data, split), stored_key(data, "corpus")
+
+    def planned(weighing: FeatureSettings) -> PlannedResult:
+        parameters = {"vectoriser": weighing.model_dump(), "split": vars(chosen)}
+        return PlannedResult(workspace.store, "features", parameters, {"corpus": corpus_key})
+
+    plan = planned(settings)
 
     def make(folder: Path, step: ProgressReporter) -> None:
         corpus = Dataset.open(data, "corpus", verify=False)
@@ -38,11 +51,16 @@ def features(
             make_features(
                 corpus,
                 folder,
-                Vectoriser(**vectoriser),
+                Vectoriser(**settings.model_dump()),
                 chosen,
                 executor=executor,
                 storage=storage,
                 progress=report_traffic(step, executor),
+                views=[
+                    FeatureView(view.folder, Vectoriser(**weighing.model_dump()), view.manifest)
+                    for weighing in views
+                    if not (view := planned(weighing)).folder.exists()
+                ],
                 **plan.manifest,
             )
 

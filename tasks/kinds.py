@@ -15,6 +15,7 @@ from tagcore.metrics.measure import LearnsFrom
 from tagcore.rating_model import RatingModel
 from tagcore.readers.cards import recognise
 from tagcore.tag_model import TagModel
+from tagcore.text.vectoriser import WEIGHTS
 from tasks.evaluate import evaluate, values_of_tagger
 from tasks.features import features
 from tasks.ingest import ingest
@@ -24,7 +25,7 @@ from tasks.ratings.ingest import ingest_ratings
 from tasks.ratings.model_card import recommender_card, recommender_facts
 from tasks.ratings.split import split_ratings
 from tasks.ratings.train import train_recommender
-from tasks.recipe import ModelSettings, Recipe, SplitSettings
+from tasks.recipe import FeatureSettings, ModelSettings, Recipe, SplitSettings
 from tasks.registry.model_card import tagger_card, tagger_facts
 from tasks.registry.served import RECOMMENDER, TAGGER, ServedForm
 from tasks.reporting.examples import sample_texts, suggest_examples
@@ -70,10 +71,25 @@ def require_models(recipe: Recipe) -> None:
 def _features_of(recipe: Recipe, model: ModelSettings, split: SplitSettings) -> dict[str, Any]:
     """The recipe's features with what a data card suggests, what the model's class wants, and its own on top."""
     card = None if recipe.data.source == "demo" else recognise(recipe.data.source)
+
+    def settings_of(model: ModelSettings) -> FeatureSettings:
+        wanted = dict(model_class(model.model, TagModel).wanted_features)
+        return recipe.features_with((card.features if card else {}) | wanted).on_top_of(**model.features)
+
+    settings = settings_of(model)
+    views: list[FeatureSettings] = []  # of other models, that weigh the same terms
+    for other in map(settings_of, recipe.all_models()):
+        if other not in (settings, *views) and _terms(other) == _terms(settings):
+            views.append(other)
     wanted = dict(model_class(model.model, TagModel).wanted_features)
-    settings = recipe.features_with((card.features if card else {}) | wanted).on_top_of(**model.features)
     own = ", ".join(f"{name}={value}" for name, value in sorted((wanted | model.features).items()))
-    return {"settings": settings, "split": split, "title": f"build features ({own})" if own else "build features"}
+    title = f"build features ({own})" if own else "build features"
+    return {"settings": settings, "split": split, "title": title, "views": views}
+
+
+def _terms(settings: FeatureSettings) -> dict[str, Any]:
+    """What chooses and counts terms, however they are weighed."""
+    return settings.model_dump(exclude=set(WEIGHTS))
 
 
 KINDS: dict[LearnsFrom, Kind] = {

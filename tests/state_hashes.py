@@ -49,6 +49,9 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("BMLPL", QUICK | {"n_topics": 16, "early_stopping": True}),
     ("BMLPL", QUICK | {"n_topics": 16, "inference": "online"}),
     ("BMLPL", {"n_topics": 8, "inference": "gibbs", "burn_in": 2, "n_draws": 2, "thin": 1}),
+    ("PMM", {}),
+    ("PMM", {"n_classes": 8, "n_components": 20, "choose": "ncut", "scoring": "mix", "mu": 0.1}),
+    ("PMM", {"n_classes": 8, "scoring": "hard", "rank_scale": "none", "length": "raw", "graph": "raw", "temper": 1.0}),
 ]
 PARTLY_OBSERVED = [
     ("LEML", QUICK | {"rank": 10}),

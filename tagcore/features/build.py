@@ -6,7 +6,9 @@ weights and tag counts, into `train` or `test`. Neither the driver nor a worker 
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,15 @@ _LEARNING_SHARDS = 64  # at most: the driver puts the terms of so many together
 _AHEAD = 16  # shards at work, or done and waiting for the driver, which writes as fast as two or three work
 
 
+@dataclass(frozen=True)
+class FeatureView:
+    """The same terms weighed otherwise: counts beside tf-idf."""
+
+    folder: Path
+    vectoriser: Vectoriser  # whose parameters differ in `WEIGHTS` alone
+    manifest: dict[str, Any] = field(default_factory=dict)
+
+
 def make_features(
     corpus: Dataset,
     folder: Path,
@@ -40,12 +51,14 @@ def make_features(
     executor: Executor | None = None,
     storage: Storage | None = None,
     progress: Progress | None = None,
+    views: Sequence["FeatureView"] = (),
     **manifest: Any,
 ) -> None:
     """Writes the features data set at `folder`; ValueError where nothing is left to learn from or to measure on.
 
     `storage` is where the executor's workers find a copy of the corpus' files, if not in its folder. The result is the
-    same bits on every executor.
+    same bits on every executor. `views` are written beside it, the same bits as if each were made alone, and no text is
+    read more often for them.
     """
     executor, progress, n = executor or InProcess(), progress or no_progress, corpus.counts["documents"]
     if not n:
@@ -54,16 +67,21 @@ def make_features(
     reader = reader.at(storage) if storage else reader
     names = corpus.names("words") if reader.counted else None
     vectoriser.fit_frequencies(_frequencies(reader, vectoriser, executor, progress), names)
-    with write_dataset(folder, "features", **manifest) as writer:
+    every = [*(replace(v, vectoriser=v.vectoriser.fit_as(vectoriser)) for v in views)]
+    every.append(FeatureView(folder, vectoriser, manifest))  # the last is the first to be whole
+    with ExitStack() as open_writers:
+        writers = [open_writers.enter_context(write_dataset(v.folder, "features", **v.manifest)) for v in every]
         done = n
-        for rows in _in_order(executor, _weigh_rows, reader.parts(), vectoriser):
-            for side in ("train", "test"):
-                writer.append(side, rows_table(*rows[side]))
+        for rows in _in_order(executor, _weigh_rows, reader.parts(), [v.vectoriser for v in every]):
+            for writer, words in zip(writers, rows["words"], strict=True):
+                for side, (chosen, documents, tags) in rows["sides"].items():
+                    writer.append(side, rows_table(documents, words[chosen], tags))
             done += rows["documents"]
             progress(done, 2 * n, {})
-        writer.append("tags", names_table(corpus.names("tags")))
-        (writer.folder / VECTORISER).mkdir()
-        vectoriser.save(writer.folder / VECTORISER)
+        for writer, view in zip(writers, every, strict=True):
+            writer.append("tags", names_table(corpus.names("tags")))
+            (writer.folder / VECTORISER).mkdir()
+            view.vectoriser.save(writer.folder / VECTORISER)
 
 
 def rows_table(documents: np.ndarray, words: sp.csr_matrix, tags: sp.csr_matrix) -> pa.Table:
@@ -88,7 +106,7 @@ def _frequencies(
     Ends in a ValueError where there is nothing to learn from or to measure on.
     """
     n, counts = reader.corpus.counts["documents"], np.zeros(4, np.int64)
-    for shard in _in_order(executor, _count_terms, reader.parts(_LEARNING_SHARDS), vectoriser):
+    for shard in _in_order(executor, _count_terms, reader.parts(_LEARNING_SHARDS), [vectoriser]):
         yield from shard["terms"]
         counts += shard["counts"]
         progress(int(counts[0]), 2 * n, {})
@@ -97,7 +115,7 @@ def _frequencies(
 
 def _count_terms(reader: CorpusReader, shared: dict[str, Any]) -> dict[str, Any]:
     """Pass 1: how frequent the terms of a shard are, and how many documents it has (see `_to_learn_from`)."""
-    vectoriser, counts = _vectorisers.get(shared), np.zeros(4, np.int64)
+    (vectoriser,), counts = _vectorisers.get(shared), np.zeros(4, np.int64)
     if reader.counted:
         # each row group by itself: sums of real values depend on where they are cut
         return {
@@ -126,21 +144,26 @@ def _to_learn_from(group: RowGroup, counts: np.ndarray) -> np.ndarray:
 
 
 def _weigh_rows(reader: CorpusReader, shared: dict[str, Any]) -> dict[str, Any]:
-    """Pass 2: the rows of one row group, by side."""
-    vectoriser = _vectorisers.get(shared)
+    """Pass 2: the rows of one row group, weighed by each vectoriser, and which are of which side."""
+    vectorisers = _vectorisers.get(shared)
     (group,) = reader
-    counted = group.bags is not None
-    words = vectoriser.transform_counts(group.bags) if counted else vectoriser.transform(group.texts)
-    rows: dict[str, Any] = {"documents": len(group.used)}
+    if group.bags is not None:
+        words = [vectoriser.transform_counts(group.bags) for vectoriser in vectorisers]
+    else:
+        words = vectorisers[0].transform_as(group.texts, vectorisers)
+    sides = {}
     for side, wanted in (("train", ~group.held_out), ("test", group.held_out)):
         chosen = np.flatnonzero(wanted & group.used)
-        rows[side] = group.first + chosen, words[chosen], group.tags[chosen]
-    return rows
+        sides[side] = chosen, group.first + chosen, group.tags[chosen]
+    return {"documents": len(group.used), "words": tuple(words), "sides": sides}
 
 
-def _in_order(executor: Executor, step: Callable, shards: list[CorpusReader], vectoriser: Vectoriser) -> Iterator[Any]:
-    """step(shard, the vectoriser as plain arrays) of every shard in turn, some of them worked on ahead."""
-    shared = executor.share(vectoriser.parts())
+def _in_order(
+    executor: Executor, step: Callable, shards: list[CorpusReader], vectorisers: Sequence[Vectoriser]
+) -> Iterator[Any]:
+    """step(shard, the vectorisers as plain arrays) of every shard in turn, some of them worked on ahead."""
+    parts: dict[str, Any] = {str(i): vectoriser.parts() for i, vectoriser in enumerate(vectorisers)}
+    shared = executor.share(parts)
     ahead: deque = deque()
     try:
         for shard in shards:
@@ -158,14 +181,14 @@ class _VectoriserCache:
 
     def __init__(self, size: int) -> None:
         self._lock = threading.Lock()
-        self._latest: deque[tuple[dict, Vectoriser]] = deque(maxlen=size)
+        self._latest: deque[tuple[dict, tuple[Vectoriser, ...]]] = deque(maxlen=size)
 
-    def get(self, parts: dict[str, Any]) -> Vectoriser:
+    def get(self, parts: dict[str, Any]) -> tuple[Vectoriser, ...]:
         with self._lock:
-            for cached_parts, vectoriser in self._latest:
+            for cached_parts, vectorisers in self._latest:
                 if cached_parts is parts:
-                    return vectoriser
-            self._latest.append((parts, Vectoriser.from_parts(parts)))
+                    return vectorisers
+            self._latest.append((parts, tuple(map(Vectoriser.from_parts, parts.values()))))
             return self._latest[-1][1]
 
     def forget(self, parts: Any) -> None:

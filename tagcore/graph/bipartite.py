@@ -27,7 +27,7 @@ def bipartite_graph(Y: sp.csr_matrix, B: sp.csr_matrix, policy: str = "balanced"
     Y, B = _checked_weights(Y, "Y"), _checked_weights(B, "B")
     if Y.shape[0] != B.shape[0]:
         raise ValueError(f"Y has {Y.shape[0]} documents, B has {B.shape[0]}")
-    gamma, beta = _scales(Y.sum(), B.sum(), policy)
+    gamma, beta = scales(Y.sum(), B.sum(), policy)
     C = sp.hstack([gamma * Y, beta * B], format="csr")
     C.eliminate_zeros()
     documents, columns = np.flatnonzero(np.diff(C.indptr)), np.unique(C.indices)
@@ -146,15 +146,15 @@ def _transposed_times(shard: Shard, state: Arrays, y: np.ndarray) -> Arrays:
     return {"z": weights.T @ (left[:, None] * y[shard.first : shard.first + left.size])}
 
 
-def _scales(tags: float, words: float, policy: str) -> tuple[float, float]:
-    """Gives (γ, factor of the words)."""
+def scales(tags: float, words: float, policy: str) -> tuple[float, float]:
+    """Gives (γ, factor of the words) for the sums of both kinds of edges."""
     if policy == "balanced":
         # where one side is empty there is nothing to balance
         return (float(words / tags), 1.0) if tags > 0 and words > 0 else (1.0, 1.0)
-    scales = {"raw": (1.0, 1.0), "tags": (1.0, 0.0), "words": (0.0, 1.0)}
-    if policy not in scales:
+    factors = {"raw": (1.0, 1.0), "tags": (1.0, 0.0), "words": (0.0, 1.0)}
+    if policy not in factors:
         raise ValueError(f"policy must be one of {POLICIES}, got {policy!r}")
-    return scales[policy]
+    return factors[policy]
 
 
 def _checked_weights(matrix: Any, name: str) -> sp.csr_matrix:

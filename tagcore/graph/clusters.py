@@ -1,20 +1,24 @@
-"""Spectral recursive embedding: a graph of documents, tags and words, cut in two again and again (PMM, section 4)."""
+"""Spectral recursive embedding: a graph of documents, tags and words, cut in two again and again (PMM, section 4).
 
-from dataclasses import dataclass, field
+The documents lie in shards. A cluster of many edges is cut by passes over all of them; one of few is put together where
+it is cut, several at a time. How a cluster is cut depends on nothing but itself, so that neither order nor place count.
+"""
+
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 
-from tagcore.graph.bipartite import BipartiteGraph
-from tagcore.graph.cuts import best_cut, edge_differences
-from tagcore.graph.lanczos import second_pair
-from tagcore.progress import Progress, no_progress
+from tagcore.graph.bipartite import scales
+from tagcore.graph.halving import Halves, edges_of, halve, halve_on_shards
+from tagcore.graph.shard_kernel import weights_inside
+from tagcore.shards import Arrays, Shard, Shards
 
 CHOICES = ("largest", "ncut")
-_FEWEST = 5  # documents on either side of a cut
-_LEAST_SHARE = 0.1  # of the documents of a cluster on either side
+LOCAL_EDGES = 10_000_000  # a cluster of no more is cut by one process: 120 MB
+_AHEAD = 8  # clusters that are cut side by side, though the last of them may not be needed
+_UNKNOWN, _KNOWN, _WHOLE = 0, 1, 2  # how a cluster is cut; whole: it cannot be
 
 
 @dataclass(frozen=True)
@@ -39,189 +43,196 @@ class Clusters:
     n_clusters: int  # reached: fewer than wanted where nothing is left to cut
 
 
-@dataclass(eq=False)
-class _Cluster:
-    rows: np.ndarray  # of the graph
-    columns: np.ndarray
-    alive: bool = True
-    cut: "_Halves | None" = field(default=None, repr=False)
+class CutLearner:
+    """Learner of the cuts, one a round, on shards of documents: CSR blocks of the edges [Y | B].
 
-
-@dataclass(frozen=True, eq=False)
-class _Halves:
-    row_side: np.ndarray  # True for the half that becomes a cluster of its own
-    column_side: np.ndarray
-    ncut: float
-    sigma: float
-
-
-def cut_into_clusters(
-    graph: BipartiteGraph,
-    n_clusters: int,
-    *,
-    choose: str = "largest",
-    seed: int = 0,
-    progress: Progress = no_progress,
-) -> Clusters:
-    """Cuts the graph until it has so many clusters or none can be cut.
-
-    `choose` says which is cut next: the `largest` by documents, or that of least `ncut`, which crumbles text.
+    `scale` is the factor of every column, 0 for one that is not in the graph (see `column_scale`). `choose` says which
+    cluster is cut next: the `largest` by documents, or that of least `ncut`, which crumbles text.
     """
-    if choose not in CHOICES:
-        raise ValueError(f"choose must be one of {CHOICES}, got {choose!r}")
-    if n_clusters < 1:
-        raise ValueError(f"n_clusters must be at least 1, got {n_clusters}")
-    clusters = [_Cluster(np.arange(graph.documents.size), np.arange(graph.columns.size))]
-    splits: list[SplitRecord] = []
-    while len(clusters) < n_clusters:
-        number = _next(clusters, graph.weights, choose, seed)
-        if number is None:
-            break
-        splits.append(_cut(clusters, number))
-        progress(len(clusters), n_clusters, {"ncut": splits[-1].ncut})
-    row_labels, column_labels = np.empty(graph.documents.size, np.int64), np.empty(graph.columns.size, np.int64)
-    for number, cluster in enumerate(clusters):
-        row_labels[cluster.rows], column_labels[cluster.columns] = number, number
-    column_labels = repaired_columns(graph.weights, row_labels, column_labels, len(clusters))
-    return Clusters(
-        graph.to_documents(row_labels, -1),
-        graph.to_tags(column_labels, -1),
-        graph.to_words(column_labels, -1),
-        splits,
-        len(clusters),
-    )
+
+    def __init__(
+        self,
+        scale: np.ndarray,
+        n_clusters: int,
+        *,
+        choose: str = "largest",
+        seed: int = 0,
+        local_edges: int = LOCAL_EDGES,
+    ) -> None:
+        if choose not in CHOICES:
+            raise ValueError(f"choose must be one of {CHOICES}, got {choose!r}")
+        if n_clusters < 1:
+            raise ValueError(f"n_clusters must be at least 1, got {n_clusters}")
+        self.scale, self.n_clusters, self.choose, self.seed = scale, n_clusters, choose, seed
+        self.local_edges = local_edges
+
+    def init(self, shards: Shards) -> Arrays:
+        counts = shards.collect(edge_counts, scale=self.scale)
+        edges = np.concatenate([found["rows"] for found in counts])
+        reached = np.sum([found["columns"] for found in counts], axis=0) > 0
+        return {
+            "rows": np.where(edges > 0, 0, -1).astype(np.int32),  # the cluster of every document
+            "columns": np.where(reached, 0, -1).astype(np.int32),
+            "edges": edges,
+            "row_sides": np.zeros(edges.size, bool),  # of the next cut of its cluster, where that is known
+            "column_sides": np.zeros(reached.size, bool),
+            "cuts": np.zeros((self.n_clusters, 3)),  # of every cluster: whether it is known, Ncut, σ₂
+            "splits": np.zeros((self.n_clusters - 1, 6)),  # parent, child, documents of each, Ncut, σ₂
+            "reached": np.array(1),
+        }
+
+    def round(self, shards: Shards, arrays: Arrays, number: int) -> tuple[Arrays, dict[str, float]]:
+        arrays = {name: values.copy() for name, values in arrays.items()}
+        parent, count = self._next(shards, arrays), int(arrays["reached"])
+        if parent is None:
+            return arrays, {"clusters": float(count), "stuck": 1.0}
+        for nodes, sides in (("rows", "row_sides"), ("columns", "column_sides")):
+            arrays[nodes][(arrays[nodes] == parent) & arrays[sides]] = count
+        sizes = (arrays["rows"] == parent).sum(), (arrays["rows"] == count).sum()
+        arrays["splits"][count - 1] = (parent, count, *sizes, *arrays["cuts"][parent, 1:])
+        arrays["cuts"][[parent, count]] = 0.0
+        arrays["reached"] = np.array(count + 1)
+        return arrays, {"clusters": count + 1.0, "stuck": 0.0, "ncut": float(arrays["splits"][count - 1, 4])}
+
+    def done(self, history: list[dict[str, float]]) -> bool:
+        return bool(history[-1]["stuck"])
+
+    def _next(self, shards: Shards, arrays: Arrays) -> int | None:
+        """Gives the cluster to cut, which then is known how to; None where none can be."""
+        count, labels = int(arrays["reached"]), arrays["rows"]
+        sizes = np.bincount(labels[labels >= 0], minlength=count)
+        while True:
+            known, ncut = arrays["cuts"][:count, 0], arrays["cuts"][:count, 1]
+            alive = np.flatnonzero(known != _WHOLE)
+            if not alive.size:
+                return None
+            alive = alive[np.lexsort((alive, -sizes[alive] if self.choose == "largest" else ncut[alive]))]
+            unknown = alive[known[alive] == _UNKNOWN]
+            if not unknown.size or (self.choose == "largest" and known[alive[0]] == _KNOWN):
+                return int(alive[0])
+            self._find_cuts(shards, arrays, unknown[: min(_AHEAD, self.n_clusters - count)])
+
+    def _find_cuts(self, shards: Shards, arrays: Arrays, wanted: np.ndarray) -> None:
+        """Finds how to cut the first cluster, and where it is a small one also others that are small."""
+        labels = arrays["rows"]
+        edges = np.bincount(labels[labels >= 0], arrays["edges"][labels >= 0])
+        if edges[wanted[0]] > self.local_edges:
+            members = labels == wanted[0], arrays["columns"] == wanted[0]
+            _note(arrays, wanted[0], halve_on_shards(shards, *members, self.scale, self.seed))
+            return
+        small = wanted[edges[wanted] <= self.local_edges]
+        shared = {"rows": labels, "columns": arrays["columns"], "scale": self.scale}
+        found = shards.regroup(take_cluster, small.tolist(), _stacked, **shared).collect(halve_step, seed=self.seed)
+        for number, halves in zip(small, found, strict=True):
+            _note(arrays, number, Halves(**halves) if halves else None)
+
+
+def column_scale(shards: Shards, n_tags: int, policy: str) -> np.ndarray:
+    """Gives the factor of every column of [Y | B] under a policy (see `bipartite_graph`), 0 for one without an edge."""
+    sums = shards.sum(edge_sums, n_tags=n_tags)
+    tags, words = sums["tags"], sums["words"]
+    gamma, beta = scales(float(tags.sum()), float(words.sum()), policy)
+    return np.concatenate([np.where(tags > 0, gamma, 0.0), np.where(words > 0, beta, 0.0)])
+
+
+def put_together(shards: Shards, most: int) -> Shards:
+    """Gives one shard of all documents where they have so few edges that one process cuts them all, else the shards."""
+    small = int(shards.sum(count_edges)["edges"]) <= most
+    return shards.regroup(_all_edges, [0], _stacked) if small else shards
+
+
+def clusters_of(shards: Shards, arrays: Arrays, scale: np.ndarray, n_tags: int) -> Clusters:
+    """Gives the clusters that a `CutLearner` found, columns without weight in their own repaired."""
+    count = int(arrays["reached"])
+    columns = repaired_columns(shards, arrays["rows"], arrays["columns"], scale, count).astype(np.int64)
+    splits = [
+        SplitRecord(int(p), int(c), (int(a), int(b)), float(n), float(s)) for p, c, a, b, n, s in arrays["splits"]
+    ]
+    return Clusters(arrays["rows"].astype(np.int64), columns[:n_tags], columns[n_tags:], splits[: count - 1], count)
 
 
 def repaired_columns(
-    weights: sp.csr_matrix, row_labels: np.ndarray, column_labels: np.ndarray, n_clusters: int
+    shards: Shards, rows: np.ndarray, columns: np.ndarray, scale: np.ndarray, n_clusters: int
 ) -> np.ndarray:
     """Moves columns without weight in their own cluster to the cluster that holds most of it, ties to the lower one."""
-    edges = weights.tocoo()
-    inside = edges.data * (row_labels[edges.row] == column_labels[edges.col])
-    lost = np.flatnonzero(np.bincount(edges.col, inside, weights.shape[1]) <= 0)
+    inside = shards.sum(inside_step, rows=rows, columns=columns, scale=scale)["inside"]
+    lost = np.flatnonzero((inside <= 0) & (columns >= 0))
     if not lost.size:
-        return column_labels
-    members = sp.csr_matrix(
-        (np.ones(row_labels.size), (row_labels, np.arange(row_labels.size))), shape=(n_clusters, row_labels.size)
-    )
-    repaired = column_labels.copy()
-    repaired[lost] = np.asarray((members @ weights[:, lost].tocsc()).todense()).argmax(axis=0)
+        return columns
+    weights = shards.sum(weights_by_cluster, rows=rows, lost=lost, scale=scale, n_clusters=n_clusters)["weights"]
+    repaired = columns.copy()
+    repaired[lost] = weights.argmax(axis=0)
     return repaired
 
 
-def _next(clusters: list[_Cluster], weights: sp.csr_matrix, choose: str, seed: int) -> int | None:
-    """Gives the cluster to cut, which then knows how; those that cannot be cut are marked."""
-    while alive := [i for i, cluster in enumerate(clusters) if cluster.alive]:
-        if choose == "largest":
-            number = max(alive, key=lambda i: (clusters[i].rows.size, -i))
-            _prepare(clusters[number], weights, seed)
-            if clusters[number].alive:
-                return number
-            continue
-        for i in alive:
-            _prepare(clusters[i], weights, seed)
-        able = [i for i in alive if clusters[i].alive]
-        return min(able, key=lambda i: (clusters[i].cut.ncut, i)) if able else None  # type: ignore[union-attr]
-    return None
+def _note(arrays: Arrays, number: int, halves: Halves | None) -> None:
+    if halves is None:
+        arrays["cuts"][number, 0] = _WHOLE
+        return
+    arrays["cuts"][number] = _KNOWN, float(halves.ncut), float(halves.sigma)
+    arrays["row_sides"][arrays["rows"] == number] = halves.row_side
+    arrays["column_sides"][arrays["columns"] == number] = halves.column_side
 
 
-def _prepare(cluster: _Cluster, weights: sp.csr_matrix, seed: int) -> None:
-    if cluster.cut is None:
-        cluster.cut = halve(weights[cluster.rows][:, cluster.columns], seed)
-        cluster.alive = cluster.cut is not None
+def edge_sums(shard: Shard, state: Arrays, n_tags: int) -> Arrays:
+    """Step: the weight of every tag and of every word."""
+    totals = np.bincount(shard.data.indices, shard.data.data, shard.data.shape[1])
+    return {"tags": totals[:n_tags], "words": totals[n_tags:]}
 
 
-def _cut(clusters: list[_Cluster], number: int) -> SplitRecord:
-    cluster = clusters[number]
-    halves = cluster.cut
-    assert halves is not None
-    child = _Cluster(cluster.rows[halves.row_side], cluster.columns[halves.column_side])
-    clusters[number] = _Cluster(cluster.rows[~halves.row_side], cluster.columns[~halves.column_side])
-    clusters.append(child)
-    sizes = clusters[number].rows.size, child.rows.size
-    return SplitRecord(number, len(clusters) - 1, sizes, halves.ncut, halves.sigma)
+def count_edges(shard: Shard, state: Arrays) -> Arrays:
+    """Step: the number of edges."""
+    return {"edges": np.array(shard.data.nnz)}
 
 
-def halve(weights: sp.csr_matrix, seed: int = 0) -> _Halves | None:
-    """Gives the best cut of a graph in two; None where no cut leaves enough documents on both sides.
-
-    Nodes that have lost all their edges go with the larger side.
-    """
-    weights = weights.tocsr()
-    n = weights.shape[0]
-    least = max(_FEWEST, int(_LEAST_SHARE * n))
-    if n < 2 * least:
-        return None
-    d, e = np.asarray(weights.sum(axis=1)).ravel(), np.asarray(weights.sum(axis=0)).ravel()
-    rows, columns = np.flatnonzero(d > 0), np.flatnonzero(e > 0)
-    connected = weights[rows][:, columns]
-    pieces = _pieces(connected)
-    if pieces is None:
-        halves = _spectral_halves(connected, least, seed)
-    else:
-        halves = _halves_of_pieces(connected, pieces, least) or _giant_halves(connected, pieces, least, seed)
-    return None if halves is None else _with_isolated(halves, rows, columns, weights.shape)
+def _all_edges(shard: Shard, state: Arrays, key: int) -> sp.csr_matrix:
+    return shard.data
 
 
-def _pieces(weights: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray] | None:
-    """Gives the connected component of every row and column; None where there is one."""
-    m = weights.shape[0]
-    square = sp.bmat([[None, weights], [weights.T, None]], format="csr")
-    n_pieces, labels = connected_components(square, directed=False)
-    return None if n_pieces == 1 else (labels[:m], labels[m:])
+def edge_counts(shard: Shard, state: Arrays, scale: np.ndarray) -> Arrays:
+    """Step: the edges of every row, and of every column."""
+    block, live = shard.data, scale[shard.data.indices] > 0
+    rows = np.repeat(np.arange(block.shape[0]), np.diff(block.indptr))
+    columns = np.bincount(block.indices[live], minlength=scale.size)
+    return {"rows": np.bincount(rows[live], minlength=block.shape[0]), "columns": columns}
 
 
-def _halves_of_pieces(weights: sp.csr_matrix, pieces: tuple[np.ndarray, np.ndarray], least: int) -> _Halves | None:
-    """Gives whole components to the lighter side, largest first; None where a side then has too few documents."""
-    of_rows, of_columns = pieces
-    sizes = np.bincount(of_rows)
-    heavy, counts = np.zeros(sizes.size, bool), [0, 0]
-    for piece in np.lexsort((np.arange(sizes.size), -sizes)):
-        side = int(counts[1] < counts[0])
-        heavy[piece] = bool(side)
-        counts[side] += int(sizes[piece])
-    return _Halves(heavy[of_rows], heavy[of_columns], 0.0, 1.0) if min(counts) >= least else None
+def take_cluster(
+    shard: Shard, state: Arrays, number: int, rows: np.ndarray, columns: np.ndarray, scale: np.ndarray
+) -> sp.csr_matrix:
+    """Gives the edges of one cluster that lie in this shard."""
+    own = np.flatnonzero(rows[shard.first : shard.first + shard.data.shape[0]] == number)
+    members = np.flatnonzero(columns == number)
+    block = shard.data[own][:, members]
+    block.data = block.data * scale[members][block.indices]
+    return block
 
 
-def _giant_halves(
-    weights: sp.csr_matrix, pieces: tuple[np.ndarray, np.ndarray], least: int, seed: int
-) -> _Halves | None:
-    """Cuts the largest component; the others go with the larger side."""
-    of_rows, of_columns = pieces
-    giant = int(np.bincount(of_rows).argmax())
-    rows, columns = np.flatnonzero(of_rows == giant), np.flatnonzero(of_columns == giant)
-    halves = _spectral_halves(weights[rows][:, columns], least, seed)
-    return None if halves is None else _with_isolated(halves, rows, columns, weights.shape)
+def _stacked(*blocks: sp.csr_matrix) -> sp.csr_matrix:
+    return sp.vstack(blocks, format="csr")
 
 
-def _with_isolated(halves: _Halves, rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> _Halves:
-    larger = bool(2 * np.count_nonzero(halves.row_side) > halves.row_side.size)
-    row_side, column_side = np.full(shape[0], larger), np.full(shape[1], larger)
-    row_side[rows], column_side[columns] = halves.row_side, halves.column_side
-    return _Halves(row_side, column_side, halves.ncut, halves.sigma)
+def halve_step(shard: Shard, state: Arrays, seed: int) -> dict[str, Any]:
+    """Step: how the cluster that the shard is cut; nothing where it cannot be."""
+    halves = halve(shard.data, seed)
+    return {} if halves is None else vars(halves)
 
 
-def _spectral_halves(weights: sp.csr_matrix, least: int, seed: int) -> _Halves | None:
-    """Orders rows and columns by the second singular vectors and takes the place of least Ncut."""
-    d, e = np.asarray(weights.sum(axis=1)).ravel(), np.asarray(weights.sum(axis=0)).ravel()
-    if min(weights.shape) < 2:
-        return None
-    volume = d.sum()
-    scaled = sp.diags(d**-0.5) @ weights @ sp.diags(e**-0.5)
-    sigma, u, v = second_pair(sp.csr_matrix(scaled), np.sqrt(d / volume), np.sqrt(e / volume), seed=seed)
-    x, y = u * d**-0.5, v * e**-0.5
-    if x[np.abs(x).argmax()] < 0:
-        x, y = -x, -y
-    values = np.concatenate([x, y])
-    order = np.argsort(values, kind="stable")
-    places = np.empty(order.size, np.int64)
-    places[order] = np.arange(order.size)
-    differences = edge_differences(weights, places[: x.size], places[x.size :])
-    cut = best_cut(differences, np.concatenate([d, e])[order], order < x.size, least)
-    if cut is None:
-        return None
-    side = places >= cut.size
-    return _Halves(side[: x.size], side[x.size :], cut.ncut, sigma)
+def inside_step(shard: Shard, state: Arrays, rows: np.ndarray, columns: np.ndarray, scale: np.ndarray) -> Arrays:
+    """Step: the weight of every column from documents of its own cluster."""
+    own, out = rows[shard.first : shard.first + shard.data.shape[0]], np.zeros(scale.size)
+    weights_inside(edges_of(shard.data), own, columns, scale, out)
+    return {"inside": out}
+
+
+def weights_by_cluster(
+    shard: Shard, state: Arrays, rows: np.ndarray, lost: np.ndarray, scale: np.ndarray, n_clusters: int
+) -> Arrays:
+    """Step: the weight of these columns in every cluster."""
+    own = rows[shard.first : shard.first + shard.data.shape[0]]
+    kept = np.flatnonzero(own >= 0)
+    members = sp.csr_matrix((np.ones(kept.size), (own[kept], kept)), shape=(n_clusters, own.size))
+    return {"weights": np.asarray((members @ shard.data[:, lost]).todense()) * scale[lost]}
 
 
 def split_tree(splits: list[SplitRecord]) -> dict[str, Any]:

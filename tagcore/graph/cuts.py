@@ -18,16 +18,6 @@ class Cut:
     ncut: float
 
 
-def edge_differences(weights: sp.csr_matrix, row_places: np.ndarray, column_places: np.ndarray) -> np.ndarray:
-    """Gives what each node of the order adds to the weight that is cut after it, from the edges of these rows."""
-    rows = np.repeat(row_places, np.diff(weights.indptr))
-    columns = column_places[weights.indices]
-    n = column_places.size + (int(row_places.max()) + 1 if row_places.size else 0)
-    n = max(n, int(column_places.max()) + 1 if column_places.size else 0)
-    opened = np.bincount(np.minimum(rows, columns), weights.data, n)
-    return opened - np.bincount(np.maximum(rows, columns), weights.data, n)
-
-
 def best_cut(differences: np.ndarray, degrees: np.ndarray, is_document: np.ndarray, min_documents: int) -> Cut | None:
     """Gives the cut of least Ncut with enough documents on both sides, of equals the first; None where there is none.
 

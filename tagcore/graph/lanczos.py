@@ -4,15 +4,16 @@ Without full re-orthogonalisation ghost copies of σ₁ = 1 appear and are taken
 is made orthogonal to all earlier ones, twice.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import ArpackError, LinearOperator, aslinearoperator, svds
+from scipy.linalg import eigh_tridiagonal
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 _TINY = 1e-14  # a norm below it ends an invariant subspace
 _EVERY = 5  # steps between looks at the small matrix
-_DENSE_CELLS = 4_000  # up to so many, all singular vectors are found at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +39,11 @@ def golub_kahan(
     """Finds the k largest triplets, or fewer where they capture `share` of the squared norm before."""
     operator = aslinearoperator(matrix)
     m, n = operator.shape
-    most = min(m, n, max_steps)
+    if m < n:  # begin on the shorter side: as many steps then span all of it
+        turned = operator.T
+        found = golub_kahan(turned, k, squared_norm=squared_norm, tol=tol, share=share, seed=seed, max_steps=max_steps)
+        return Triplets(found.sigma, found.v, found.u, found.captured)
+    most = min(n, max_steps)
     k = min(k, most)
     rng = np.random.default_rng(seed)
     U, V = np.zeros((m, most)), np.zeros((n, most))
@@ -72,28 +77,37 @@ def golub_kahan(
     raise AssertionError("the last step returns")
 
 
-def second_pair(
-    matrix: sp.csr_matrix | LinearOperator, u1: np.ndarray, v1: np.ndarray, *, tol: float = 1e-6, seed: int = 0
-) -> tuple[float, np.ndarray, np.ndarray]:
-    """Finds the second triplet (σ₂, u, v), the first one (1, u₁, v₁) taken out: for safety where σ₂ is nearly 1."""
-    m, n = matrix.shape
-    if m * n <= _DENSE_CELLS and sp.issparse(matrix):
-        U, sigma, V = np.linalg.svd(matrix.toarray() - np.outer(u1, v1), full_matrices=False)
-        return float(sigma[0]), U[:, 0], V[0]
-    operator = aslinearoperator(matrix)
-    deflated = LinearOperator(
-        operator.shape,
-        matvec=lambda x: operator.matvec(np.ravel(x)) - u1 * (v1 @ np.ravel(x)),
-        rmatvec=lambda y: operator.rmatvec(np.ravel(y)) - v1 * (u1 @ np.ravel(y)),
-        dtype=np.float64,
-    )
-    start = np.random.default_rng(seed).standard_normal(min(m, n))
-    try:
-        u, sigma, v = svds(deflated, k=1, v0=start, tol=tol, maxiter=1000)
-        return float(sigma[0]), u[:, 0], v[0]
-    except ArpackError:  # no convergence: the plain method is slower and sure
-        triplets = golub_kahan(deflated, 1, squared_norm=1.0, tol=tol, seed=seed)
-        return float(triplets.sigma[0]), triplets.u[:, 0], triplets.v[:, 0]
+def leading_pair(
+    multiply: Callable[[np.ndarray], np.ndarray],
+    known: np.ndarray,
+    *,
+    tol: float = 1e-8,
+    seed: int = 0,
+    max_steps: int = 300,
+) -> tuple[float, np.ndarray]:
+    """Finds the largest eigenpair, orthogonal to the unit vector `known`, of the symmetric matrix that `multiply`
+    stands for: Lanczos, one product a step, every vector made orthogonal to all earlier ones.
+
+    The residual is at most `tol` times the value, but where the steps run out.
+    """
+    most = min(known.size - 1, max_steps)
+    basis = np.zeros((most + 1, known.size))
+    basis[0] = known
+    alpha, beta = np.zeros(most), np.zeros(most)
+    v = _unit(np.random.default_rng(seed).standard_normal(known.size), basis[:1].T)
+    for j in range(most):
+        basis[j + 1] = v
+        w = multiply(v)
+        alpha[j] = v @ w
+        w = _orthogonal(w, basis[: j + 2].T)
+        beta[j] = np.linalg.norm(w)
+        ended = j + 1 == most or beta[j] < _TINY
+        if ended or j % _EVERY == _EVERY - 1:
+            (value,), vectors = eigh_tridiagonal(alpha[: j + 1], beta[:j], select="i", select_range=(j, j))
+            if ended or beta[j] * abs(vectors[-1, 0]) <= tol * abs(value):
+                return float(value), vectors[:, 0] @ basis[1 : j + 2]
+        v = w / beta[j]
+    raise AssertionError("the last step returns")
 
 
 def _bidiagonal(diagonal: np.ndarray, above: np.ndarray) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Texts, or bags of words already counted, to tf-idf rows: scikit-learn's TfidfVectorizer for large corpora."""
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,8 @@ from tagcore.text.string_arrays import Texts, buffers, from_buffers, text_blocks
 from tagcore.text.tokens import TOKEN_PATTERN, Sequences
 from tagcore.text.vocabulary import FrequencyLimits, given_terms, sorted_terms, unique_strings
 from tagcore.text.weighting import Weighting, inverse_document_frequency
+
+WEIGHTS = ("norm", "use_idf", "smooth_idf", "sublinear_tf")  # parameters that weigh counts, and choose no term
 
 _lookup_lock = threading.Lock()  # threads share the table that the first of them makes
 
@@ -146,6 +148,22 @@ class Vectoriser(BaseEstimator):
             merged.add(part)
         self._choose(merged.counts, columns=names is not None)
         return self
+
+    def fit_as(self, other: "Vectoriser") -> "Vectoriser":
+        """Takes over the terms of another that counts the same and weighs otherwise, as if fitted on its documents."""
+        mine, others = self.get_params(), other.get_params()
+        if different := sorted(name for name in set(mine) - set(WEIGHTS) if mine[name] != others[name]):
+            raise ValueError(f"{different[0]} is {mine[different[0]]!r}, that of the other {others[different[0]]!r}")
+        other._check_fitted()
+        idf, n = self._idf(other.df_, other.n_documents_), other.n_documents_
+        self._set_fitted(FittedVectoriser(other._terms, other.df_, idf, n, other.columns_, other.n_features_in_))
+        return self
+
+    def transform_as(self, texts: Texts, views: Sequence["Vectoriser"]) -> list[sp.csr_matrix]:
+        """Gives `transform` of each view, which have the terms of this one (see `fit_as`): texts are read once."""
+        lookup = self._lookup()
+        sequences = [lookup.ids(block) for block in text_blocks(texts)]
+        return [view._rows(sequences) for view in views]
 
     def transform_counts(self, counts: sp.csr_matrix) -> sp.csr_matrix:
         """Weighs counted rows with the columns that `fit_counts` saw, or those of `terms_` after another fit."""

@@ -17,6 +17,8 @@ from tagcore.tag_model import TagModel
 from tasks import kinds
 from tasks.cache import read_record
 from tasks.evaluate import EvaluatedModel, evaluate, signed_value
+from tasks.features import features
+from tasks.ingest import ingest
 from tasks.progress import listen
 from tasks.recipe import MeasureSettings, ModelChoice, ModelSettings
 from tasks.registry.tracking import track
@@ -88,6 +90,30 @@ def test_models_with_features_of_their_own_get_them_on_top_of_the_recipe_s(built
     assert [(settings.ngram_range, settings.min_df) for settings, _, _ in built] == [((1, 1), 4), ((1, 2), 4)]
     assert [title for _, _, title in built] == ["build features", "build features (ngram_range=[1, 2])"]
     assert jobs[1].model.label == "OneVsRestLinear features.ngram_range=[1, 2]"
+
+
+def test_models_that_weigh_the_same_terms_otherwise_share_one_reading(tmp_path, monkeypatch):
+    asked = []
+
+    def prepare(recipe, data, preparation, workspace):
+        asked.append((preparation["settings"].norm, [view.norm for view in preparation["views"]]))
+        return Path("anywhere")
+
+    monkeypatch.setattr(stages, "prepare", prepare)
+    bigrams = {"model": "Ridge", "features": {"ngram_range": [1, 2]}}
+    jobs_of(tmp_path, models=[{"model": "KNN"}, {"model": "PMM"}, bigrams, {"model": "Popular"}])
+    assert asked == [("l2", [None]), (None, ["l2"]), ("l2", [])]
+
+
+def test_a_view_that_was_made_beside_others_stands(tmp_path):
+    workspace = workspace_at(tmp_path)
+    recipe = load_recipe("nightly", {"data.source": "demo", "data.documents": 200})
+    data = ingest.fn(recipe.data, workspace).result()
+    counts = recipe.features.on_top_of(use_idf=False, norm=None)
+    features.fn(data, recipe.features, recipe.split, workspace, views=[counts])
+    made = features.fn(data, counts, recipe.split, workspace, views=[recipe.features])
+    assert made.name == "Cached"
+    assert StoredRows.open(made.result(), "train").load(slice(0, 20))[0].data.min() >= 1
 
 
 def test_a_data_card_s_features_give_way_to_what_a_person_set(built, tmp_path, monkeypatch):

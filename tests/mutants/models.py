@@ -6,6 +6,10 @@ _BOMC = "tests/tagcore/models/bomc"
 _BMLPL = "tests/tagcore/models/bmlpl"
 _BASELINES = "tests/tagcore/baselines"
 _KERNEL = "tagcore/models/bomc/kernel.py"
+_PMM = "tests/tagcore/models/pmm"
+_PMM_KERNEL = "tagcore/models/pmm/kernel.py"
+_GRAPH = "tests/tagcore/graph"
+_GROWING = "tagcore/models/pmm/growing.py"
 
 MODELS = (
     Fault(
@@ -129,6 +133,97 @@ MODELS = (
         'sums["slope"] - sums["softplus"] + (_R_SHAPE - 1) / r - _R_RATE',
         'sums["slope"] + (_R_SHAPE - 1) / r - _R_RATE',
         _BMLPL,
+    ),
+    Fault(
+        "Lanczos without orthogonality to earlier vectors",
+        "tagcore/graph/lanczos.py",
+        "        w = _orthogonal(w, basis[: j + 2].T)\n",
+        "        w = w - alpha[j] * v - (beta[j - 1] * basis[j] if j else 0.0)\n",
+        f"{_GRAPH}/test_lanczos.py",
+    ),
+    Fault(
+        "products over shards without the degrees of documents",
+        "tagcore/graph/shard_kernel.py",
+        "        total /= degrees[i]\n",
+        "        total /= 1.0\n",
+        f"{_GRAPH}/test_clusters.py",
+    ),
+    Fault(
+        "edges of columns that have left count in a cut",
+        "tagcore/graph/shard_kernel.py",
+        "            weight = weights[q] * scale[ids[q]]\n            total += weight\n",
+        "            weight = weights[q]\n            total += weight\n",
+        f"{_GRAPH}/test_clusters.py",
+    ),
+    Fault(
+        "components of a graph found in one shard alone",
+        "tagcore/graph/halving.py",
+        "for found in self.shards.collect(joined_columns, scale=self.scale)]",
+        "for found in self.shards.collect(joined_columns, scale=self.scale)[:1]]",
+        f"{_GRAPH}/test_clusters.py",
+    ),
+    Fault(
+        "columns without weight in their cluster are not repaired",
+        "tagcore/graph/clusters.py",
+        "    repaired[lost] = weights.argmax(axis=0)\n",
+        "    repaired[lost] = columns[lost]\n",
+        f"{_GRAPH}/test_clusters.py",
+    ),
+    Fault(
+        "recall of a tag without what leaves its cluster",
+        "tagcore/graph/node_ranks.py",
+        "    recall = (totals + delta) / (totals - inside + delta)\n",
+        "    recall = (totals + delta) / (inside + delta)\n",
+        f"{_GRAPH}/test_node_ranks.py",
+    ),
+    Fault(
+        "rates of a mixture without their prior",
+        _PMM_KERNEL,
+        "(total[m, c] + a) / (sizes[c] * exposed[components[k] + m] + b)",
+        "(total[m, c] + 1e-9) / (sizes[c] * exposed[components[k] + m] + 1e-9)",
+        _PMM,
+    ),
+    Fault(
+        "words move to the cluster that explains them worst",
+        _PMM_KERNEL,
+        "            if value > best_value + 1e-12 * abs(best_value):\n",
+        "            if value < best_value - 1e-12 * abs(best_value):\n",
+        f"{_PMM}/test_mixture.py",
+    ),
+    Fault(
+        "the likelihood of a document without the mass of a component",
+        _PMM_KERNEL,
+        "p[m] = log_shares[first + m] - exposure[i] * mass[first + m]",
+        "p[m] = log_shares[first + m]",
+        _PMM,
+    ),
+    Fault(
+        "a view of features weighed as the first",
+        "tagcore/text/vectoriser.py",
+        "        return [view._rows(sequences) for view in views]\n",
+        "        return [self._rows(sequences) for view in views]\n",
+        "tests/tagcore/features/test_build.py -k views",
+    ),
+    Fault(
+        "a night's words replace those of the classes",
+        _GROWING,
+        "        counts[blocks[k] : blocks[k + 1]] += own.toarray().T.ravel()\n",
+        "        counts[blocks[k] : blocks[k + 1]] += 0.0\n",
+        f"{_PMM}/test_growing.py",
+    ),
+    Fault(
+        "words that are appended have no mass",
+        _GROWING,
+        "    model.mass_ = model.mass_ + (new_words if joins else 0) * unseen\n",
+        "    model.mass_ = model.mass_ + 0.0 * unseen\n",
+        f"{_PMM}/test_growing.py",
+    ),
+    Fault(
+        "new documents stand before those of their class",
+        _GROWING,
+        '    labels = np.concatenate([old, classes[kept]])\n    order = np.argsort(labels, kind="stable")\n',
+        "    labels = np.concatenate([old, classes[kept]])\n    order = np.arange(labels.size)\n",
+        f"{_PMM}/test_growing.py",
     ),
     Fault(
         "a calibrator fitted on rows that its model learnt from",

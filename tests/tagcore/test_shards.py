@@ -226,3 +226,15 @@ def test_row_shards_cover_all_rows_evenly(n, count):
     sizes = [p.stop - p.start for p in parts]
     assert len(parts) == min(count, max(n, 1))
     assert max(sizes) - min(sizes) <= 1
+
+
+def test_regrouped_shards_hold_the_pieces_of_all_shards_in_order():
+    shards = Shards([[1, 2, 3], [4, 5], [6]], np.array, InProcess(2), [0, 3, 5])
+    shards.update(lambda shard, state: ({"shift": np.array(10)}, {}))
+
+    def remainder(shard, state, key, by):
+        return shard.data[shard.data % by == key] + state["shift"]
+
+    regrouped = shards.regroup(remainder, [0, 1], lambda *pieces: np.concatenate(pieces), by=2)
+    found = regrouped.collect(lambda shard, state: (shard.number, shard.data.tolist(), shard.data.flags.writeable))
+    assert found == [(0, [12, 14, 16], False), (1, [11, 13, 15], False)]

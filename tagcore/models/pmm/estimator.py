@@ -2,30 +2,23 @@
 
 from types import MappingProxyType
 from typing import Any, Self
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 
-from tagcore.base import best_k, require_array, require_csr, require_lists
-from tagcore.features.rows import Rows
+from tagcore.base import require_array, require_csr, require_lists, restore_on_failure
+from tagcore.features.rows import Rows, load_all
 from tagcore.graph.bipartite import POLICIES
 from tagcore.graph.clusters import CHOICES
 from tagcore.graph.node_ranks import SCALES
-from tagcore.models.pmm import learning
-from tagcore.models.pmm.kernel import posterior_rows
+from tagcore.models.pmm import growing, learning, scoring
 from tagcore.models.pmm.mixture import LENGTHS, narrowest
-from tagcore.models.pmm.score_kernel import UNRANKED, ranked_rows, rerank_rows, rerank_score_rows, share_rows
-from tagcore.models.pmm.tables import KernelTables, document_index, word_tag_table
+from tagcore.models.pmm.score_kernel import UNRANKED
+from tagcore.models.pmm.tables import document_index, word_tag_table
 from tagcore.parameters import MOST_IDS, POSITIVE, ROUNDS, SEED, Choice, Real, Whole, limits
 from tagcore.tag_model import TagModel
 from tagcore.training import FitContext
-
-Mixture = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, float, float]
-
-_kernel_tables: WeakKeyDictionary["PMM", KernelTables] = WeakKeyDictionary()
 
 
 class PMM(TagModel):
@@ -39,6 +32,8 @@ class PMM(TagModel):
     n_classes : topics to cut; None takes one to 40 documents, at most 300. Fewer where nothing is left to cut.
     n_components : components of all mixtures together; None takes a third more than classes.
     n_word_clusters : word clusters of each class.
+    n_words : words that the mixture looks at, those that tell most about classes (mutual information); None takes all.
+        The length of a document, and what neighbours share, is in all its words.
     scoring : how tags are scored. "rerank" lets the nearest documents of the most probable classes vote, "soft" adds up
         the shares of tags in all classes, "hard" is the published rank of a tag times the probability of its class,
         "mix" is soft with the tags that words were seen with.
@@ -66,6 +61,7 @@ class PMM(TagModel):
         "component_shares_",
         "mass_",
         "word_clusters_",
+        "used_words_",
         "class_starts_",
         "class_sizes_",
         "splits_",
@@ -86,14 +82,16 @@ class PMM(TagModel):
         "word_tag_starts_",
         "word_tag_ids_",
         "word_tag_weights_",
+        *growing.STATISTICS,
     )
-    _facts = ("mean_length_", "n_classes_")
+    _facts = ("mean_length_", "n_classes_", "n_documents_")
     wanted_features = MappingProxyType({"use_idf": False, "norm": None})  # counts
     _rounds = ("max_iter",)
     _limits = limits(
         n_classes=Whole(none=True),
         n_components=Whole(none=True),
         n_word_clusters=Whole(),
+        n_words=Whole(none=True),
         scoring=Choice("rerank", "soft", "hard", "mix"),
         n_searched=Whole(),
         n_neighbors=Whole(),
@@ -117,6 +115,7 @@ class PMM(TagModel):
     component_shares_: np.ndarray  # π
     mass_: np.ndarray  # Λ of every component
     word_clusters_: np.ndarray  # words × classes
+    used_words_: np.ndarray  # whether the mixture looks at a word
     class_starts_: np.ndarray  # of the components of each class
     class_sizes_: np.ndarray  # documents
     splits_: np.ndarray  # (parent, child, documents of each, Ncut, σ₂) of every cut
@@ -129,12 +128,14 @@ class PMM(TagModel):
     idf_: np.ndarray
     mean_length_: float
     n_classes_: int
+    n_documents_: int
 
     def __init__(
         self,
         n_classes: int | None = None,
         n_components: int | None = None,
         n_word_clusters: int = 30,
+        n_words: int | None = None,
         scoring: str = "rerank",
         n_searched: int = 15,
         n_neighbors: int = 50,
@@ -156,6 +157,7 @@ class PMM(TagModel):
         self.n_classes = n_classes
         self.n_components = n_components
         self.n_word_clusters = n_word_clusters
+        self.n_words = n_words
         self.scoring = scoring
         self.n_searched = n_searched
         self.n_neighbors = n_neighbors
@@ -194,43 +196,56 @@ class PMM(TagModel):
         }
         return cls(**(settings | changes))
 
+    def partial_fit(self, X: Any, y: Any) -> Self:
+        """Adds documents to the classes that the last full fit cut, each to its most probable one; the first call is a
+        full fit."""
+        if not hasattr(self, "rates_"):
+            return self.fit(X, y)
+        self._check_params()
+        with restore_on_failure(self):
+            growing.add_documents(self, *self._checked_batch(X, y))
+        return self
+
+    def grow(self, words: int, tags: int) -> Self:
+        """Makes room for words and tags that were appended since; no class has seen them."""
+        growing.grow(self, words, tags)
+        return self
+
     def class_posterior(self, X: object) -> np.ndarray:
         """P(class | document), rows × classes."""
-        return np.exp(self._log_posterior(self._checked(X)))
+        return np.exp(scoring.log_posterior(self, self._checked(X)))
 
     def proba(self, scores: np.ndarray) -> np.ndarray:
         return np.exp(np.minimum(scores, 0.0)) if self.scoring == "hard" else np.clip(scores, 0.0, 1.0)
 
     def _fit(self, rows: Rows, context: FitContext) -> None:
         seed = int(check_random_state(self.random_state).randint(2**31))
-        X, Y = learning.rows_and_tags(rows)
-        lengths = np.asarray(X.sum(axis=1)).ravel()
-        self.mean_length_ = float(lengths[lengths > 0].mean()) if (lengths > 0).any() else 1.0
-        topics = learning.find_topics(self, X, Y, seed)
-        learnt = learning.learn_mixture(self, rows, topics, self.mean_length_, seed, context)
+        shards = learning.edge_shards(rows, self.n_shards, context.executor)
+        seen = learning.survey(shards, rows.n_labels)
+        self.mean_length_ = float(seen["words"] / seen["worded"]) if seen["worded"] else 1.0
+        topics = learning.find_topics(self, rows, shards, seed, context)
+        counts = learning.class_taggings(shards, topics)
+        self.used_words_ = learning.words_to_use(shards, topics, self.n_words)
+        del shards  # the mixture reads its documents class by class
+        learnt = learning.learn_mixture(self, rows, topics, self.used_words_, self.mean_length_, seed, context)
         self.n_classes_ = topics.n_clusters
         self.rates_, self.component_shares_, self.mass_ = learnt["rates"], learnt["shares"], learnt["mass"]
         self.word_clusters_, self.class_starts_ = learnt["word_clusters"], learnt["class_starts"]
         self.class_sizes_ = np.bincount(topics.documents[topics.documents >= 0], minlength=self.n_classes_)
         cuts = [(s.parent, s.child, *s.documents, s.ncut, s.sigma) for s in topics.splits]
         self.splits_ = np.array(cuts, np.float64).reshape(-1, 6)
-        ranks = learning.log_ranks(self, Y, topics)
-        self.tag_classes_ = np.where(topics.tags < 0, self.n_classes_, topics.tags).astype(np.int64)
-        self.log_ranks_ = np.where(np.isfinite(ranks), np.maximum(ranks, UNRANKED), UNRANKED)
-        self._keep_csr("class_tag", learning.class_tags(self, Y, topics))
-        self.popular_ = np.asarray((Y > 0).sum(axis=0)).ravel() / max(Y.shape[0], 1)
-        df = np.bincount(X.indices, minlength=X.shape[1])
-        self.idf_ = (np.log((1.0 + X.shape[0]) / (1.0 + df)) + 1.0).astype(np.float32)
+        growing.keep_statistics(self, learnt, counts, seen, rows.n_rows)
+        growing.keep_ranks(self, counts, topics.tags)
+        self.popular_ = seen["tag_documents"] / max(rows.n_rows, 1)
+        self.idf_ = learning.idf_of(seen["word_documents"], rows.n_rows)
+        # what neighbours and words are looked up in is made of all rows, and as large
+        X, Y = load_all(rows if self.scoring in ("rerank", "mix") else rows.select(np.arange(0)))
         index = document_index(X, Y, topics.documents, self.idf_, self.scoring == "rerank")
         self.entry_starts_, self.entry_classes_, self.posting_starts_ = index[:3]
         self.posting_rows_, self.posting_weights_, self.row_tag_starts_, self.row_tag_ids_ = index[3:]
-        self._keep_csr("word_tag", word_tag_table(X, Y, self.scoring == "mix"))
-
-    def _keep_csr(self, name: str, matrix: sp.csr_matrix) -> None:
-        last = "shares" if name == "class_tag" else "weights"
-        setattr(self, f"{name}_starts_", matrix.indptr.astype(np.int64))
-        setattr(self, f"{name}_ids_", matrix.indices.astype(np.int32))
-        setattr(self, f"{name}_{last}_", matrix.data.astype(np.float32))
+        table = word_tag_table(X, Y, self.scoring == "mix")
+        self.word_tag_starts_, self.word_tag_ids_ = table.indptr.astype(np.int64), table.indices.astype(np.int32)
+        self.word_tag_weights_ = table.data.astype(np.float32)
 
     def _check_state(self) -> None:
         n, p, classes = self.n_labels_, self.n_features_in_, self.n_classes_
@@ -245,6 +260,7 @@ class PMM(TagModel):
         require_array(self.rates_, (components, self.n_word_clusters), np.float64, "rates_", tiny)
         narrow = narrowest(self.n_word_clusters)
         require_array(self.word_clusters_, (p, classes), narrow, "word_clusters_", 0, self.n_word_clusters - 1)
+        require_array(self.used_words_, (p,), np.bool_, "used_words_")
         require_array(self.class_starts_, (classes + 1,), np.int64, "class_starts_", 0, components)
         starts = self.class_starts_
         if starts[0] != 0 or starts[-1] != components or (np.diff(starts) < 1).any():
@@ -257,6 +273,7 @@ class PMM(TagModel):
         require_array(self.idf_, (p,), np.float32, "idf_", 0)
         shares = (self.class_tag_starts_, self.class_tag_ids_, self.class_tag_shares_)
         require_csr(*shares, classes, n, "the tags of classes")
+        growing.check_statistics(self, p, n)
         self._check_index(p, n, classes)
 
     def _check_index(self, p: int, n: int, classes: int) -> None:
@@ -275,86 +292,8 @@ class PMM(TagModel):
         require_csr(self.word_tag_starts_, self.word_tag_ids_, self.word_tag_weights_, table, n, "the table of words")
 
     def _scores(self, X: sp.csr_matrix) -> np.ndarray:
-        if self.scoring == "rerank":
-            scores, voters = np.zeros((X.shape[0], self.n_labels_)), np.empty(X.shape[0], np.int64)
-            rerank_score_rows(*_kernel_rows(X), *self._search_arguments(), scores, voters)
-            scores[voters == 0] = self.popular_
-            return scores
-        posterior = self._log_posterior(X)
-        if self.scoring == "hard":
-            known = self.tag_classes_ < self.n_classes_
-            scores = np.full((X.shape[0], self.n_labels_), UNRANKED)
-            scores[:, known] = posterior[:, self.tag_classes_[known]] + self.log_ranks_[known]
-            return np.maximum(scores, UNRANKED)
-        scores = np.zeros((X.shape[0], self.n_labels_))
-        share_rows(posterior, self.class_tag_starts_, self.class_tag_ids_, self.class_tag_shares_, scores)
-        if self.scoring == "mix":
-            scores = (1 - self.beta) * scores + self.beta * self._from_words(X)
-        return scores
+        return scoring.all_scores(self, X)
 
     def _top_k(self, X: sp.csr_matrix, k: int) -> tuple[np.ndarray, np.ndarray]:
-        if self.scoring not in ("rerank", "hard"):
-            return super()._top_k(X, k)
-        tags, scores = np.empty((X.shape[0], k), np.int64), np.empty((X.shape[0], k))
-        if self.scoring == "rerank":
-            voters = np.empty(X.shape[0], np.int64)
-            rerank_rows(*_kernel_rows(X), *self._search_arguments(), tags, scores, voters)
-            if not voters.all():
-                tags[voters == 0], scores[voters == 0] = best_k(self.popular_[None], k)
-            return tags, scores
-        ranked_rows(*_kernel_rows(X), self._mixture(), self._tables.ranked, tags, scores)
-        if (tags[:, -1] < 0).any():  # more were asked for than classes rank
-            return super()._top_k(X, k)
-        return tags, scores
-
-    def _log_posterior(self, X: sp.csr_matrix) -> np.ndarray:
-        posterior = np.empty((X.shape[0], self.n_classes_))
-        posterior_rows(*_kernel_rows(X), self._mixture(), posterior)
-        return posterior
-
-    def _from_words(self, X: sp.csr_matrix) -> np.ndarray:
-        """w(tag | document): the tags that its words were seen with, by tf-idf, together 1."""
-        shape = (self.n_features_in_, self.n_labels_)
-        table = sp.csr_matrix((self.word_tag_weights_, self.word_tag_ids_, self.word_tag_starts_), shape=shape)
-        votes = np.asarray((X.multiply(self.idf_[None]).tocsr() @ table).todense())
-        return np.asarray(normalize(votes, norm="l1"))
-
-    @property
-    def _tables(self) -> KernelTables:
-        """What kernels read, made when it is first asked for: it is not kept on the model, which a question does not
-        change."""
-        tables = _kernel_tables.get(self)
-        if tables is None or tables.made_of is not self.rates_ or tables.prior != self.prior:
-            tables = _kernel_tables[self] = KernelTables.of(self)
-        return tables
-
-    def _mixture(self) -> Mixture:
-        tables = self._tables
-        scale = 1.0 / self.mean_length_ if self.length == "exposure" else 0.0
-        return (
-            tables.log_rates,
-            tables.log_shares,
-            self.mass_,
-            self.class_starts_,
-            tables.log_prior,
-            scale,
-            float(self.temper),
-        )
-
-    def _search_arguments(self) -> tuple[Mixture, tuple[Any, ...], int, float]:
-        tables = self._tables
-        index = (
-            tables.documents,
-            self.entry_starts_,
-            self.entry_classes_,
-            self.posting_starts_,
-            self.posting_rows_,
-            self.posting_weights_,
-        )
-        tagging = self.row_tag_starts_, self.row_tag_ids_, tables.ones
-        search = index, tagging, self.idf_, min(self.n_searched, self.n_classes_)
-        return self._mixture(), search, self.n_neighbors, float(self.power)
-
-
-def _kernel_rows(X: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return X.data.astype(np.float64, copy=False), X.indices, X.indptr
+        best = scoring.best_tags_of_rows(self, X, k)
+        return super()._top_k(X, k) if best is None else best

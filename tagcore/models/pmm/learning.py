@@ -5,10 +5,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.features.rows import Rows, load_all
-from tagcore.graph.bipartite import bipartite_graph
-from tagcore.graph.clusters import Clusters, cut_into_clusters
-from tagcore.graph.node_ranks import node_ranks, tag_shares
+from tagcore.features.rows import XY, Rows, shards_of
+from tagcore.graph.clusters import LOCAL_EDGES, Clusters, CutLearner, clusters_of, column_scale, put_together
+from tagcore.graph.node_ranks import cluster_counts
 from tagcore.models.pmm.mixture import (
     MixtureLearner,
     MixtureSettings,
@@ -16,8 +15,11 @@ from tagcore.models.pmm.mixture import (
     learnt_classes,
     narrowest,
     share_components,
+    statistics,
 )
-from tagcore.shards import Arrays
+from tagcore.progress import Progress
+from tagcore.shards import Arrays, Executor, Shard, Shards
+from tagcore.text.selection import class_counts, mutual_information_of_counts
 from tagcore.training import FitContext, train
 
 DOCUMENTS_PER_CLASS = 40  # where the number of classes is left open
@@ -29,34 +31,91 @@ def number_of_classes(n_classes: int | None, n_documents: int) -> int:
     return n_classes or int(np.clip(n_documents // DOCUMENTS_PER_CLASS, 1, MOST_CLASSES))
 
 
-def find_topics(model: Any, X: sp.csr_matrix, Y: sp.csr_matrix, seed: int) -> Clusters:
+def edge_shards(rows: Rows, n_shards: int, executor: Executor) -> Shards:
+    """Cuts the documents into shards of their edges [Y | X], which all passes over the graph read."""
+    return shards_of(rows, n_shards, _edges, executor)
+
+
+def _edges(rows: XY) -> sp.csr_matrix:
+    X, Y = rows
+    require_counts(X)
+    edges = sp.hstack([sp.csr_matrix(Y, dtype=np.float64), sp.csr_matrix(X, dtype=np.float64)], format="csr")
+    edges.eliminate_zeros()
+    return edges
+
+
+def require_counts(X: sp.csr_matrix) -> None:
+    """Raises ValueError where a weight is no count."""
+    if X.nnz and X.data.min() < 0:
+        raise ValueError(
+            f"Negative values in data passed to PMM: X holds {X.data.min()}, expected counts of words (in a recipe, "
+            "features with use_idf = false and norm = none)"
+        )
+
+
+def survey(shards: Shards, n_tags: int) -> Arrays:
+    """Counts what a pass over all documents tells: words and documents that have any, documents of every word and
+    tag, taggings of every tag."""
+    return shards.sum(_survey_step, n_tags=n_tags)
+
+
+def _survey_step(shard: Shard, state: Arrays, n_tags: int) -> Arrays:
+    edges = shard.data
+    is_word = edges.indices >= n_tags
+    rows = np.repeat(np.arange(edges.shape[0]), np.diff(edges.indptr))
+    lengths = np.bincount(rows[is_word], edges.data[is_word], edges.shape[0])
+    documents = np.bincount(edges.indices, minlength=edges.shape[1])
+    taggings = np.bincount(edges.indices[~is_word], edges.data[~is_word], n_tags)
+    return {
+        "words": lengths.sum(),
+        "worded": np.count_nonzero(lengths),
+        "tag_documents": documents[:n_tags],
+        "word_documents": documents[n_tags:],
+        "taggings": taggings,
+    }
+
+
+def find_topics(model: Any, rows: Rows, shards: Shards, seed: int, context: FitContext) -> Clusters:
     """Cuts the graph of documents, words and tags; of `model` only the parameters are read."""
-    if not (Y.nnz and model.graph != "words") and not (X.nnz and model.graph != "tags"):  # nothing to cut by
-        nowhere = np.zeros(Y.shape[1], np.int64), np.zeros(X.shape[1], np.int64)
-        return Clusters(np.zeros(X.shape[0], np.int64), *nowhere, [], 1)
-    graph = bipartite_graph(Y, X, model.graph)
-    wanted = number_of_classes(model.n_classes, X.shape[0])
-    return cut_into_clusters(graph, wanted, choose=model.choose, seed=seed)
+    scale = column_scale(shards, rows.n_labels, model.graph)
+    if not scale.any():  # nothing to cut by
+        nowhere = np.zeros(rows.n_labels, np.int64), np.zeros(rows.n_features, np.int64)
+        return Clusters(np.zeros(rows.n_rows, np.int64), *nowhere, [], 1)
+    wanted, shards = number_of_classes(model.n_classes, rows.n_rows), put_together(shards, LOCAL_EDGES)
+    cuts = train(
+        CutLearner(scale, wanted, choose=model.choose, seed=seed, local_edges=LOCAL_EDGES),
+        shards,
+        max_rounds=wanted - 1,
+        progress=_part(context.progress, 0, wanted - 1 + model.max_iter),
+        checkpoints=context.checkpoints and context.checkpoints.inside("cuts"),
+    )
+    return clusters_of(shards, cuts.arrays, scale, rows.n_labels)
+
+
+def _part(progress: Progress, before: int, total: int) -> Progress:
+    """Progress of a part of the work, told as progress of the whole."""
+    return lambda done, _, measures: progress(before + done, total, measures)
 
 
 def learn_mixture(
-    model: Any, rows: Rows, topics: Clusters, mean_length: float, seed: int, context: FitContext
-) -> Arrays:
-    """Runs EM on all classes and gives shares, rates, masses and word clusters, class after class."""
+    model: Any, rows: Rows, topics: Clusters, used: np.ndarray, mean_length: float, seed: int, context: FitContext
+) -> dict[str, Any]:
+    """Runs EM on all classes and gives shares, rates, masses, word clusters and sums, class after class."""
     sizes = np.bincount(topics.documents[topics.documents >= 0], minlength=topics.n_clusters)
     components = share_components(sizes, max(model.n_components or topics.n_clusters * 4 // 3, topics.n_clusters))
     settings = MixtureSettings(
         n_word_clusters=model.n_word_clusters, length=model.length, mean_length=mean_length, tol=model.tol, seed=seed
     )
-    shards = class_shards(rows, topics.documents, components, model.n_shards, context.executor)
+    cuts = number_of_classes(model.n_classes, rows.n_rows) - 1
+    shards = class_shards(rows, topics.documents, components, model.n_shards, context.executor, used)
     train(
         MixtureLearner(settings),
         shards,
         max_rounds=model.max_iter,
-        progress=context.progress,
-        checkpoints=context.checkpoints,
+        progress=_part(context.progress, cuts, cuts + model.max_iter),
+        checkpoints=context.checkpoints and context.checkpoints.inside("mixture"),
     )
-    learnt = shards.collect(learnt_classes)
+    learnt, sums = shards.collect(learnt_classes), shards.collect(statistics, settings=settings)
     alive = np.concatenate([part["lives"] > 0 for part in learnt])
     owners = np.repeat(np.arange(components.size), components)[alive]
     starts = np.searchsorted(owners, np.arange(components.size + 1))
@@ -67,26 +126,42 @@ def learn_mixture(
         "mass": np.concatenate([part["mass"] for part in learnt])[alive],
         "word_clusters": np.concatenate([part["word_clusters"] for part in learnt], axis=1).astype(narrow),
         "class_starts": starts.astype(np.int64),
+        "weights": np.concatenate([part["weights"] for part in sums])[alive],
+        "exposures": np.concatenate([part["exposures"] for part in sums])[alive],
+        "unseen": np.concatenate([part["unseen"] for part in sums]).astype(narrow),
+        "counts": sp.vstack([part["counts"] for part in sums], format="csr")[alive],
     }
 
 
-def log_ranks(model: Any, Y: sp.csr_matrix, topics: Clusters) -> np.ndarray:
-    """Gives ln Rank of every tag in its own class."""
-    ranks = node_ranks(Y, topics.documents, topics.tags, topics.n_clusters, delta=model.delta, scale=model.rank_scale)
-    return ranks.log_rank
+def class_taggings(shards: Shards, topics: Clusters) -> sp.csr_matrix:
+    """Counts the taggings of every class, classes × tags."""
+    shared = {"documents": topics.documents, "n_tags": topics.tags.size, "n_classes": topics.n_clusters}
+    return shards.sum(_taggings_step, **shared)["counts"]
 
 
-def class_tags(model: Any, Y: sp.csr_matrix, topics: Clusters) -> sp.csr_matrix:
-    """Gives f(tag | class)."""
-    return tag_shares(Y, topics.documents, topics.n_clusters, model.mu)
+def _taggings_step(shard: Shard, state: Arrays, documents: np.ndarray, n_tags: int, n_classes: int) -> dict:
+    own = documents[shard.first : shard.first + shard.data.shape[0]]
+    return {"counts": cluster_counts(shard.data[:, :n_tags], own, n_classes)}
 
 
-def rows_and_tags(rows: Rows) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-    """Loads the counts and taggings of all rows; ValueError names a weight that is no count."""
-    X, Y = load_all(rows)
-    if X.nnz and X.data.min() < 0:
-        raise ValueError(
-            f"Negative values in data passed to PMM: X holds {X.data.min()}, expected counts of words (in a recipe, "
-            "features with use_idf = false and norm = none)"
-        )
-    return sp.csr_matrix(X, dtype=np.float64), Y
+def words_to_use(shards: Shards, topics: Clusters, n_words: int | None) -> np.ndarray:
+    """Marks the words that tell most about classes, of equals the first; all where no number is given."""
+    p = topics.words.size
+    if n_words is None or n_words >= p:
+        return np.ones(p, bool)
+    shared = {"documents": topics.documents, "n_tags": topics.tags.size, "n_classes": topics.n_clusters}
+    counts = shards.sum(_presence_step, **shared)["counts"]
+    sizes = np.bincount(topics.documents[topics.documents >= 0], minlength=topics.n_clusters)
+    used = np.zeros(p, bool)
+    used[np.argsort(-mutual_information_of_counts(counts, sizes), kind="stable")[:n_words]] = True
+    return used
+
+
+def _presence_step(shard: Shard, state: Arrays, documents: np.ndarray, n_tags: int, n_classes: int) -> dict:
+    own = documents[shard.first : shard.first + shard.data.shape[0]]
+    return {"counts": class_counts(shard.data[own >= 0, n_tags:], own[own >= 0], n_classes)}
+
+
+def idf_of(word_documents: np.ndarray, n_documents: int) -> np.ndarray:
+    """Gives ln((1 + documents) / (1 + documents of the word)) + 1."""
+    return (np.log((1.0 + n_documents) / (1.0 + word_documents)) + 1.0).astype(np.float32)

@@ -43,15 +43,22 @@ class ClassRows:
     slot_words: np.ndarray
     layout: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
     n_words: int
+    n_used: int  # words that the mixture looks at
+    lengths: np.ndarray  # of every document, in all its words
 
     @property
     def n_documents(self) -> int:
         return self.starts.size - 1
 
-    def lengths(self) -> np.ndarray:
-        """Gives the number of words of every document."""
-        shape = (self.n_documents, self.slot_words.size)
-        return np.asarray(sp.csr_matrix((self.values, self.slots, self.starts), shape=shape).sum(axis=1)).ravel()
+    def component_counts(self, blocks: np.ndarray) -> sp.csr_matrix:
+        """Gives S of the blocks of slots × components as a matrix of components × words, with all slots of a class."""
+        _, components, slots, starts = self.layout
+        counts, sizes = np.diff(components), np.diff(slots)
+        parts = [blocks[starts[k] : starts[k + 1]].reshape(sizes[k], counts[k]).T.ravel() for k in range(counts.size)]
+        words = [np.tile(self.slot_words[slots[k] : slots[k + 1]], counts[k]) for k in range(counts.size)]
+        rows = np.concatenate(([0], np.cumsum(np.repeat(sizes, counts))))
+        shape = (int(components[-1]), self.n_words)
+        return sp.csr_matrix((np.concatenate(parts), np.concatenate(words), rows), shape=shape)
 
 
 def narrowest(n_word_clusters: int) -> type:
@@ -71,8 +78,16 @@ def share_components(sizes: np.ndarray, n_components: int) -> np.ndarray:
     return np.minimum(counts, np.maximum(1, sizes // 8))
 
 
-def class_shards(rows: Rows, labels: np.ndarray, components: np.ndarray, n_shards: int, executor: Executor) -> Shards:
-    """Cuts classes into runs of about equal numbers of documents, in their order."""
+def class_shards(
+    rows: Rows,
+    labels: np.ndarray,
+    components: np.ndarray,
+    n_shards: int,
+    executor: Executor,
+    used: np.ndarray | None = None,
+) -> Shards:
+    """Cuts classes into runs of about equal numbers of documents, in their order; of words only those `used` count."""
+    used = np.ones(rows.n_features, bool) if used is None else used
     sizes = np.bincount(labels[labels >= 0], minlength=components.size)
     ends = np.cumsum(sizes)
     shard_of_class = ((ends - sizes / 2) * n_shards // max(int(ends[-1]), 1)).astype(np.int64)
@@ -82,22 +97,24 @@ def class_shards(rows: Rows, labels: np.ndarray, components: np.ndarray, n_shard
         numbers = np.flatnonzero((labels >= group[0]) & (labels <= group[-1]))
         selected = rows.select(numbers)
         part = selected.part(slice(0, selected.n_rows))
-        parts.append((part, labels[numbers] - group[0], numbers, components[group], rows.n_features))
+        parts.append((part, labels[numbers] - group[0], numbers, components[group], used))
         firsts.append(int(group[0]))
     return Shards(parts, _load_class_rows, executor, firsts)
 
 
-def _load_class_rows(part: tuple[Part, np.ndarray, np.ndarray, np.ndarray, int]) -> ClassRows:
-    row_part, labels, numbers, components, n_words = part
-    return group_by_class(load_part(row_part)[0], labels, numbers, components, n_words)
+def _load_class_rows(part: tuple[Part, np.ndarray, np.ndarray, np.ndarray, np.ndarray]) -> ClassRows:
+    row_part, labels, numbers, components, used = part
+    return group_by_class(load_part(row_part)[0], labels, numbers, components, used)
 
 
 def group_by_class(
-    X: sp.csr_matrix, labels: np.ndarray, numbers: np.ndarray, components: np.ndarray, n_words: int
+    X: sp.csr_matrix, labels: np.ndarray, numbers: np.ndarray, components: np.ndarray, used: np.ndarray
 ) -> ClassRows:
-    """Orders rows by class and numbers the words of each class."""
-    order = np.argsort(labels, kind="stable")
+    """Orders rows by class and numbers the used words of each class."""
+    order, n_words = np.argsort(labels, kind="stable"), used.size
     X = sp.csr_matrix(X[order], dtype=np.float64)
+    lengths = np.asarray(X.sum(axis=1)).ravel()
+    X = used_words(X, used)
     documents = np.searchsorted(labels[order], np.arange(components.size + 1))
     classes = np.repeat(labels[order], np.diff(X.indptr)).astype(np.int64)
     keys = classes * n_words + X.indices
@@ -107,8 +124,26 @@ def group_by_class(
     blocks = np.concatenate(([0], np.cumsum(np.diff(slot_starts) * components))).astype(np.int64)
     layout = documents.astype(np.int64), component_starts, slot_starts.astype(np.int64), blocks
     return ClassRows(
-        X.data, slots.astype(np.int64), X.indptr.astype(np.int64), numbers[order], seen % n_words, layout, n_words
+        X.data,
+        slots.astype(np.int64),
+        X.indptr.astype(np.int64),
+        numbers[order],
+        seen % n_words,
+        layout,
+        n_words,
+        int(used.sum()),
+        lengths,
     )
+
+
+def used_words(X: sp.csr_matrix, used: np.ndarray) -> sp.csr_matrix:
+    """Gives the rows without the words that are not used, which keep their columns."""
+    if used.all():
+        return X
+    X = X.copy()
+    X.data[~used[X.indices]] = 0.0
+    X.eliminate_zeros()
+    return X
 
 
 class MixtureLearner:
@@ -143,7 +178,7 @@ def begin_step(shard: Shard[ClassRows], state: Arrays, settings: MixtureSettings
     for k in range(n_classes):
         own = slice(slots[k], slots[k + 1])
         clusters[own] = first_word_clusters(totals[own], settings.n_word_clusters)
-    unseen = np.column_stack([rows.n_words - np.diff(slots), np.zeros(n_classes, np.int64)]).astype(np.int64)
+    unseen = np.column_stack([rows.n_used - np.diff(slots), np.zeros(n_classes, np.int64)]).astype(np.int64)
     state = {
         "rates": np.ones((n_components, settings.n_word_clusters)),
         "shares": np.full(n_components, 1.0),
@@ -194,7 +229,7 @@ def _em_round(
     """Moves the state on, in place; gives the objective it had and how many empty components began anew."""
     exposure = exposures(rows, settings)
     nobody = np.full(rows.n_documents, -1, np.int64)
-    sums, log_likelihood = _expected(rows, state, exposure, nobody if forced is None else forced)
+    sums, log_likelihood = expected_sums(rows, state, exposure, nobody if forced is None else forced)
     alive = state["lives"] > _DROPPED
     objective = float(log_likelihood.sum())
     with np.errstate(divide="ignore"):
@@ -205,7 +240,7 @@ def _em_round(
         again = empty[state["lives"][empty] == _FRESH]
         state["lives"][empty] -= 1
         if again.size:
-            sums, _ = _expected(rows, state, exposure, _worst_explained(rows, log_likelihood, again))
+            sums, _ = expected_sums(rows, state, exposure, _worst_explained(rows, log_likelihood, again))
             reseeded = again.size
         dropped = state["lives"] == _DROPPED
         state["shares"] = np.where(dropped, 0.0, state["shares"])
@@ -216,10 +251,13 @@ def _em_round(
 
 def exposures(rows: ClassRows, settings: MixtureSettings) -> np.ndarray:
     """Gives s of every document: its length as a share of the mean one, or 1."""
-    return np.ones(rows.n_documents) if settings.length == "raw" else rows.lengths() / settings.mean_length
+    return np.ones(rows.n_documents) if settings.length == "raw" else rows.lengths / settings.mean_length
 
 
-def _expected(rows: ClassRows, state: Arrays, exposure: np.ndarray, forced: np.ndarray) -> tuple[Any, np.ndarray]:
+def expected_sums(
+    rows: ClassRows, state: Arrays, exposure: np.ndarray, forced: np.ndarray
+) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
+    """Gives the sums R, N and S of an E-step, and how likely each document is."""
     n_components, cells = int(rows.layout[1][-1]), int(rows.layout[3][-1])
     table, log_likelihood = np.empty(cells), np.empty(rows.n_documents)
     log_rates(rows.layout, state["clusters"], state["rates"], table)
@@ -240,7 +278,7 @@ def _worst_explained(rows: ClassRows, log_likelihood: np.ndarray, again: np.ndar
     """Gives each of these components the documents of its class that are explained worst, for their length."""
     documents, components, _, _ = rows.layout
     forced = np.full(rows.n_documents, -1, np.int64)
-    fit = log_likelihood / np.maximum(rows.lengths(), 1.0)
+    fit = log_likelihood / np.maximum(rows.lengths, 1.0)
     for m in again:
         k = int(np.searchsorted(components, m, side="right")) - 1
         own = np.arange(documents[k], documents[k + 1])
@@ -259,3 +297,12 @@ def learnt_classes(shard: Shard[ClassRows], state: Arrays) -> Arrays:
     classes = np.repeat(np.arange(n_classes), np.diff(slots))
     clusters[rows.slot_words, classes] = state["clusters"]
     return {name: state[name] for name in ("rates", "shares", "mass", "lives")} | {"word_clusters": clusters}
+
+
+def statistics(shard: Shard[ClassRows], state: Arrays, settings: MixtureSettings) -> dict[str, Any]:
+    """Step: the sums of an E-step under what was learnt, and the clusters of words that a class has not."""
+    rows = shard.data
+    nobody = np.full(rows.n_documents, -1, np.int64)
+    (weights, exposed, counts), _ = expected_sums(rows, state, exposures(rows, settings), nobody)
+    found = {"weights": weights, "exposures": exposed, "unseen": state["unseen"][:, 1]}
+    return found | {"counts": rows.component_counts(counts)}

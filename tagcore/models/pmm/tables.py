@@ -31,6 +31,7 @@ class KernelTables:
         table = np.empty((model.n_features_in_, owners.size), np.float32)
         for m, k in enumerate(owners):
             table[:, m] = logs[m, model.word_clusters_[:, k]]
+        table[~model.used_words_] = 0.0
         prior = model.class_sizes_ if model.prior == "empirical" else np.ones(model.n_classes_)
         with np.errstate(divide="ignore"):
             log_prior = np.log(prior / max(prior.sum(), 1))
@@ -64,17 +65,27 @@ def document_index(
     """Indexes rows of (1 + ln count) · idf; without any document where it is not wanted."""
     order = np.argsort(labels, kind="stable")
     order = order[labels[order] >= 0][: None if wanted else 0]
-    counts = sp.csr_matrix(X[order], dtype=np.float64)
+    return index_of_postings(unit_rows(X[order], idf), Y[order], labels[order])
+
+
+def unit_rows(X: sp.csr_matrix, idf: np.ndarray) -> sp.csr_matrix:
+    """Gives rows of (1 + ln count) · idf, of length 1."""
+    counts = sp.csr_matrix(X, dtype=np.float64)
     counts.eliminate_zeros()
     counts.data = (1.0 + np.log(counts.data)) * idf[counts.indices]
-    postings, tags = (normalize(counts) if order.size else counts).tocsc(), Y[order]
-    words = np.repeat(np.arange(X.shape[1]), np.diff(postings.indptr))
-    classes = labels[order][postings.indices]
+    return normalize(counts) if counts.shape[0] else counts
+
+
+def index_of_postings(rows: sp.csr_matrix, tags: sp.csr_matrix, labels: np.ndarray) -> DocumentIndex:
+    """Indexes rows of unit length that are grouped by class."""
+    postings, n_words = rows.tocsc(), rows.shape[1]
+    words = np.repeat(np.arange(n_words), np.diff(postings.indptr))
+    classes = labels[postings.indices]
     first = np.ones(words.size, bool)
     first[1:] = (np.diff(words) != 0) | (np.diff(classes) != 0)
     starts = np.flatnonzero(first)
     return DocumentIndex(
-        np.searchsorted(words[starts], np.arange(X.shape[1] + 1)).astype(np.int64),
+        np.searchsorted(words[starts], np.arange(n_words + 1)).astype(np.int64),
         classes[starts].astype(np.int32),
         np.append(starts, words.size).astype(np.int64),
         postings.indices.astype(np.int32),

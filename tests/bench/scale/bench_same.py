@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from tagcore.baselines import KNN, LEML, OneVsRestLinear, Ridge
 from tagcore.features.rows import Rows, StoredRows
-from tagcore.models import BMLPL, BOMC
+from tagcore.models import BMLPL, BOMC, PMM
 from tagcore.scoring.sharded import ShardedScores
 from tagcore.shards import Executor, InProcess
 from tagcore.tag_model import TagModel
@@ -26,6 +26,7 @@ from tests.bench.scale.measured import quality, two_workers
 DOCUMENTS = 22_000
 WORKERS = (1, 2, 4)
 STREAM = "BOMC, coupled, one stream"
+PMM_ROW = "PMM, 40 classes"  # learns from counts
 EXACT: dict[str, TagModel] = {
     STREAM: BOMC(),
     "BOMC, independent": BOMC("independent"),
@@ -36,6 +37,7 @@ EXACT: dict[str, TagModel] = {
     "Ridge": Ridge(),
     "LEML": LEML(20, max_iter=3),
     "kNN": KNN(),
+    PMM_ROW: PMM(n_classes=40),
 }
 APPROXIMATE: dict[str, TagModel] = {
     "BOMC, class shards, merged every 500 rows": BOMC(parallel="classes", merge_every=500),
@@ -49,11 +51,12 @@ def run(data: Path | None) -> list[dict[str, Any]]:
         return []
     made = rcv1(data, DOCUMENTS)
     rows, held_out = (StoredRows.open(made.features, side) for side in ("train", "test"))
+    counts = StoredRows.open(rcv1(data, DOCUMENTS, counts=True).features, "train")
     table: dict[str, dict[str, Any]] = {what: {"what": what} for what in EXACT | APPROXIMATE}
     learnt: dict[str, TagModel] = {}
     for where, executor in executors():
         for what, settings in (EXACT | APPROXIMATE).items():
-            learnt[what] = clone(settings).fit_rows(rows, executor=executor)
+            learnt[what] = clone(settings).fit_rows(counts if what == PMM_ROW else rows, executor=executor)
             table[what][where] = digest(learnt[what], held_out, executor)
             print(where, what, table[what][where], flush=True)
     stream = learnt[STREAM]

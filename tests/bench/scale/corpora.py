@@ -22,7 +22,7 @@ from tagcore.readers.rcv1.taxonomy import read_taxonomy
 from tagcore.store.datasets import write_dataset
 from tagcore.synthetic.corpus import delicious_shaped
 from tagcore.synthetic.newswire import PlantedNewswire
-from tests.bench.scale.features import write_features
+from tests.bench.scale.features import COUNTS, TF_IDF, write_features
 from tests.bench.scale.processes import alone, peak_mib
 
 RCV1, RCV1_HELD_OUT = 804_414, 4_414
@@ -51,23 +51,30 @@ def rows_wanted(full: int) -> int:
     return min(full, int(os.environ.get("SCALE_ROWS") or full))
 
 
-def rcv1(data: Path, documents: int = RCV1) -> Made:
+def rcv1(data: Path, documents: int = RCV1, counts: bool = False) -> Made:
     """Stories of RCV1 from their true topics; at full size 800,000 to learn from and 4,414 to measure on."""
     documents = rows_wanted(documents)
-    return _made("rcv1", documents, min(RCV1_HELD_OUT, documents // 10), _newswire, data, documents)
+    return _made("rcv1", documents, min(RCV1_HELD_OUT, documents // 10), counts, _newswire, data, documents)
 
 
 def delicious(documents: int = DELICIOUS) -> Made:
     """Bookmarks with a tag for every ten; at full size 100,000 tags, 990,000 documents to learn from."""
     documents = rows_wanted(documents)
-    return _made("delicious", documents, min(DELICIOUS_HELD_OUT, documents // 10), _bookmarks, documents)
+    return _made("delicious", documents, min(DELICIOUS_HELD_OUT, documents // 10), False, _bookmarks, documents)
 
 
-def _made(name: str, documents: int, held_out: int, source: Callable[..., DocumentSource], *given: Any) -> Made:
-    corpus, features = place() / f"{name}-{documents}-corpus", place() / f"{name}-{documents}-features"
+def _made(
+    name: str, documents: int, held_out: int, counts: bool, source: Callable[..., DocumentSource], *given: Any
+) -> Made:
+    kind, weights = ("counts", COUNTS) if counts else ("tf-idf", TF_IDF)
+    corpus = place() / f"{name}-{documents}-corpus"
+    features = place() / f"{name}-{documents}-{'counts' if counts else 'features'}"
     costs = [
         {"what": f"{documents:,} documents written", **_once(corpus, write_corpus, source, *given)},
-        {"what": f"tf-idf of {documents:,} documents", **_once(features, write_features, corpus, held_out)},
+        {
+            "what": f"{kind} of {documents:,} documents",
+            **_once(features, write_features, corpus, held_out, dict(weights)),
+        },
     ]
     return Made(corpus, features, costs)
 

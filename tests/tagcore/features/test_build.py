@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfTransformer, TfidfVectorizer
 
 from tagcore.corpus import Corpus, documents_table, taggings_table
-from tagcore.features.build import VECTORISER, make_features
+from tagcore.features.build import VECTORISER, FeatureView, make_features
 from tagcore.features.corpus_reader import document_texts
 from tagcore.features.split import Split
 from tagcore.shards import InProcess
 from tagcore.store.datasets import Dataset
 from tagcore.synthetic.corpus import demo_corpus
 from tagcore.text import Vectoriser
+from tagcore.text.analysis import TermLearner, TermLookup
 from tests.problems import stored_side
 from tests.tagcore.text.strategies import texts, wordy
 
@@ -265,3 +266,51 @@ def test_a_wrong_count_is_named_by_file_and_row(tmp_path, held_out):
     corpus.words.data[corpus.words.indptr[row]] = -2
     with pytest.raises(ValueError, match=rf"corpus/bags\.parquet: row {row}, column \d+: count -2\.0, expected"):
         features_of(corpus, tmp_path, Split("official"), rows_per_group=7)
+
+
+COUNTS = {"use_idf": False, "norm": None}
+
+
+def views_of(corpus, tmp_path, others, executor=None, **parameters):
+    """The features data set and its views, made together."""
+    corpus.save(tmp_path / "corpus", rows_per_group=64)
+    stored, split = Dataset.open(tmp_path / "corpus", "corpus"), Split(test=0.3)
+    views = [FeatureView(tmp_path / f"view {i}", Vectoriser(**other)) for i, other in enumerate(others)]
+    given = {"executor": executor, "views": views}
+    make_features(stored, tmp_path / "features", Vectoriser(**parameters), split, **given)
+    return [Dataset.open(folder, "features") for folder in (tmp_path / "features", *(view.folder for view in views))]
+
+
+@pytest.mark.parametrize("counted", [False, True])
+def test_views_made_together_have_the_bits_of_each_alone(tmp_path, counted):
+    corpus = counted_corpus() if counted else text_corpus()
+    settings = [{"min_df": 2, "sublinear_tf": True}, {"min_df": 2} | COUNTS, {"min_df": 2, "norm": "l1"}]
+    together = views_of(corpus, tmp_path / "all", settings[1:], InProcess(2), **settings[0])
+    for i, (made, parameters) in enumerate(zip(together, settings, strict=True)):
+        (alone,) = views_of(corpus, tmp_path / str(i), [], **parameters)
+        for file in ("train.parquet", "test.parquet", "tags.parquet", "vectoriser/terms.parquet"):
+            assert (made.folder / file).read_bytes() == (alone.folder / file).read_bytes(), file
+        for side in ("train", "test"):
+            found, expected = stored_side(made, side), stored_side(alone, side)
+            assert abs(found[0] - expected[0]).nnz == abs(found[1] - expected[1]).nnz == 0
+        assert Vectoriser.load(made.folder / VECTORISER).get_params() == Vectoriser(**parameters).get_params()
+
+
+def test_counts_beside_tf_idf_tokenise_no_text_again(tmp_path, monkeypatch):
+    """every text is read to learn the terms and to weigh them, whether one view is made or three."""
+    read = []
+    for kind in (TermLearner, TermLookup):
+        ids = kind.ids
+        monkeypatch.setattr(kind, "ids", lambda self, block, ids=ids: (read.append(len(block)), ids(self, block))[1])
+    (alone,) = views_of(text_corpus(), tmp_path / "one", [])
+    once, n = sum(read), alone.counts["train"] + alone.counts["test"]
+    assert once == n + alone.counts["train"]
+    read.clear()
+    views_of(text_corpus(), tmp_path / "three", [COUNTS, {"norm": "l1"}])
+    assert sum(read) == once
+
+
+def test_a_view_of_other_terms_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="min_df is 3, that of the other 1"):
+        views_of(text_corpus(), tmp_path, [{"min_df": 3}])
+    assert not (tmp_path / "features").exists()

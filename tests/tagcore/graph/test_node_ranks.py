@@ -4,13 +4,24 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tagcore.graph.node_ranks import node_ranks, tag_shares
+from tagcore.graph.node_ranks import cluster_counts, tag_shares
+from tagcore.graph.node_ranks import node_ranks as ranks_of_counts
 
 DOCUMENTS = np.array([0, 0, 1, 1])
 
 
 def taggings(*columns):
     return sp.csr_matrix(np.array(columns, float).T)
+
+
+def node_ranks(Y, documents, tags, n_clusters, **settings):
+    totals = np.asarray(Y.sum(axis=0)).ravel()
+    return ranks_of_counts(cluster_counts(Y, documents, n_clusters), totals, tags, **settings)
+
+
+def test_counts_of_clusters_leave_out_documents_without_one():
+    Y = taggings([2, 1, 0, 4], [1, 0, 0, 1])
+    np.testing.assert_array_equal(cluster_counts(Y, np.array([1, 0, 0, -1]), 2).toarray(), [[1, 0], [2, 1]])
 
 
 def test_by_hand():
@@ -40,6 +51,7 @@ def test_weights_times_a_constant_keep_the_order_where_delta_grows_too():
     plain = node_ranks(Y, documents, tags, 3)
     scaled = node_ranks(7 * Y, documents, tags, 3, delta=7.0)
     np.testing.assert_allclose(scaled.r, plain.r)
+    np.testing.assert_array_equal(np.argsort(scaled.log_rank), np.argsort(plain.log_rank))
 
 
 def test_a_tag_without_an_edge_or_cluster_has_no_rank():
@@ -53,8 +65,9 @@ def test_a_tag_without_an_edge_or_cluster_has_no_rank():
 @pytest.mark.parametrize("mu", [0.0, 0.25, 1.0])
 def test_shares_of_a_cluster_add_up_to_one(mu):
     Y = taggings([2, 1, 0, 0], [1, 0, 0, 1], [0, 0, 3, 3])
-    shares = tag_shares(Y, DOCUMENTS, 2, mu).toarray()
+    counts, totals = cluster_counts(Y, DOCUMENTS, 2), np.asarray(Y.sum(axis=0)).ravel()
+    shares = tag_shares(counts, totals, mu).toarray()
     np.testing.assert_allclose(shares.sum(axis=1), 1)
     np.testing.assert_allclose(shares[0, 0], (1 - mu) * 3 / 4 + mu * 3 / 11)
     with pytest.raises(ValueError, match="mu must be a share"):
-        tag_shares(Y, DOCUMENTS, 2, 1.5)
+        tag_shares(counts, totals, 1.5)

@@ -16,6 +16,7 @@ from tagcore.baselines import BCS, LEML, WSABIE, OneVsRestLinear, PassiveAggress
 from tagcore.features.rows import InMemory
 from tagcore.models import BMLPL, BOMC, PMM
 from tagcore.models.bomc.shards import Documents
+from tagcore.models.pmm import learning
 from tagcore.shards import InProcess, Shard, Shards, row_shards
 from tagcore.store.storage import Folder
 from tagcore.training import Checkpoints
@@ -57,12 +58,13 @@ def models_on(executor):
     """Estimators that spread tags or rows over an executor, as bytes."""
     X, Y = noisy(400, 60, 300)
     models = [PassiveAggressive(max_iter=2), OneVsRestLinear(), Ridge(), Ridge(solver="cg")]
-    models += [LEML(4, max_iter=2), WSABIE(4, max_iter=2), BCS(4)]
+    models += [LEML(4, max_iter=2), WSABIE(4, max_iter=2), BCS(4), PMM(n_classes=4, max_iter=2, n_shards=3)]
     fitted = [model.fit(X, Y, executor=executor) for model in models]
     return [getattr(model, name).tobytes() for model in fitted for name in model._arrays]
 
 
-def test_any_number_of_workers_gives_the_bits_of_one_process(processes, alone, tmp_path):
+def test_any_number_of_workers_gives_the_bits_of_one_process(processes, alone, tmp_path, monkeypatch):
+    monkeypatch.setattr(learning, "LOCAL_EDGES", 15_000)  # PMM's first cut is over shards, later ones are not
     expected = models_on(InProcess(2))
     for count in (1, 2, 4):
         processes.grow(count)
@@ -103,7 +105,6 @@ PUBLISHED = {
     "BMLPL gibbs": BMLPL(n_topics=8, inference="gibbs", burn_in=4, n_draws=2, thin=1),
     "BOMC": BOMC(parallel="classes", n_shards=4, warm_up=200, merge_every=150),
     "BOMC independent": BOMC("independent"),
-    "PMM": PMM(n_classes=6, tol=0.0, max_iter=8),
 }
 
 
@@ -122,6 +123,27 @@ def test_a_published_model_survives_a_killed_worker(model, processes, executor):
 
     def kill(done, total, known):
         if done >= min(3, total - 1) and not lost:
+            lost.append(processes.kill_worker())
+
+    found = clone(model).fit_rows(InMemory(X, Y), executor=executor, progress=kill)
+    assert lost
+    for name in model._arrays:
+        assert np.array_equal(getattr(found, name), getattr(alone, name)), name
+
+
+@pytest.mark.parametrize("after", [2, 8])  # in mid of the cuts, of the mixture
+def test_pmm_survives_a_killed_worker_wherever_its_cuts_are_made(after, processes, executor, monkeypatch):
+    """large clusters are cut by passes over all shards, small ones by one worker."""
+    monkeypatch.setattr(learning, "LOCAL_EDGES", 4000)
+    processes.grow(3)
+    X, Y = noisy(600, 60, 50)
+    model = PMM(n_classes=6, tol=0.0, max_iter=5, n_shards=3)
+    alone = clone(model).fit(X, Y)
+    lost = []
+
+    def kill(done, total, known):
+        assert total == 10
+        if done >= after and not lost:
             lost.append(processes.kill_worker())
 
     found = clone(model).fit_rows(InMemory(X, Y), executor=executor, progress=kill)

@@ -5,11 +5,15 @@ import pytest
 import scipy.sparse as sp
 from scipy.special import logsumexp
 from scipy.stats import poisson
+from sklearn.base import clone
 
 from tagcore.base import best_k
 from tagcore.baselines import KNN
+from tagcore.features.rows import InMemory
 from tagcore.models import PMM
+from tagcore.models.pmm import learning
 from tagcore.shards import InProcess
+from tagcore.training import Checkpoints
 from tests.problems import noisy
 
 SCORINGS = ["rerank", "soft", "hard", "mix"]
@@ -104,3 +108,25 @@ def test_negative_counts_are_named(problem):
     X, Y = problem
     with pytest.raises(ValueError, match="expected counts of words"):
         PMM().fit(-X, Y)
+
+
+@pytest.mark.parametrize("local_edges", [0, 2000])  # all cuts over shards; the first over shards, the others not
+def test_cuts_go_on_from_a_checkpoint_with_the_same_bits(problem, local_edges, monkeypatch, tmp_path):
+    monkeypatch.setattr(learning, "LOCAL_EDGES", local_edges)
+    model = PMM(n_classes=5, max_iter=3, n_shards=3)
+    whole = clone(model).fit(*problem)
+    checkpoints = Checkpoints(tmp_path, "cuts", every_seconds=0)
+
+    def stop(done, total, measures):
+        if done == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        clone(model).fit_rows(InMemory(*problem), checkpoints=checkpoints, progress=stop)
+    resumed = []
+    found = clone(model).fit_rows(
+        InMemory(*problem), checkpoints=checkpoints, progress=lambda done, *_: resumed.append(done)
+    )
+    assert resumed[0] == 3  # the cut whose checkpoint was not written is made again
+    for name in PMM._arrays:
+        np.testing.assert_array_equal(getattr(found, name), getattr(whole, name))

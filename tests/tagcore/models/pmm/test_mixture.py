@@ -55,8 +55,8 @@ def test_the_objective_never_falls(seed, length, components, clusters):
 
 
 def test_shards_of_classes_change_no_bit():
-    X, labels = corpus(classes=6, documents=150)
-    whole, parted = (learnt(X, labels, [2] * 6, n_shards, n_word_clusters=5) for n_shards in (1, 4))
+    X, labels = corpus(classes=9, documents=200)
+    whole, parted = (learnt(X, labels, [2] * 9, n_shards, n_word_clusters=5) for n_shards in (1, 7))
     for name, values in whole[1].items():
         np.testing.assert_array_equal(values, parted[1][name])
     np.testing.assert_array_equal(whole[2], parted[2])

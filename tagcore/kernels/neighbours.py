@@ -5,6 +5,8 @@ from numba import njit
 
 _LANES = 128  # a constant, so that the loops over it run in vector registers
 _TINY = np.finfo(np.float32).tiny  # smaller similarities count as none
+_LEAST_BITS = int(np.array(_TINY, np.float32).view(np.int32))
+_FEW = 128  # so many documents to a wanted one are few
 
 
 @njit(cache=True, nogil=True)
@@ -61,11 +63,50 @@ def _enter(heap, size, document, sims):
 
 
 @njit(cache=True, nogil=True)
+def _reaching(bits, bar):
+    count = np.int32(0)
+    for document in range(bits.size):
+        count += np.int32(bits[document] >= bar)
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _nearest_of_few(bits, nearby):
+    """As `nearest`, of the bits of similarities, which as whole numbers have the same order where they are positive.
+
+    A bar that some more than wanted reach is found by halving; those are sorted by similarity and number in one word.
+    """
+    k, low, high = nearby.size, np.int32(_LEAST_BITS), np.int32(0)
+    for document in range(bits.size):
+        high = max(high, bits[document])
+    count = _reaching(bits, low)
+    while count > k + k // 4 and high - low > 1:
+        middle = np.int32(low + (high - low) // 2)
+        above = _reaching(bits, middle)
+        if above >= k:
+            low, count = middle, above
+        else:
+            high = middle
+    keys, size = np.empty(count, np.int64), 0
+    for document in range(bits.size):
+        if bits[document] >= low:
+            keys[size] = (np.int64(bits[document]) << 32) - document
+            size += 1
+    keys = np.sort(keys)
+    found = min(size, k)
+    for i in range(found):
+        nearby[i] = -keys[size - 1 - i] & 0xFFFFFFFF
+    return found
+
+
+@njit(cache=True, nogil=True)
 def nearest(sims, nearby):
     """Fills `nearby` with the documents of highest similarity above 0, best first, ties to the lower number.
 
     Returns how many there are. Documents enter in rising order, so an equal one never displaces another.
     """
+    if sims.size <= _FEW * nearby.size:
+        return _nearest_of_few(sims.view(np.int32), nearby)
     size, bar = 0, _bar(sims, nearby.size)
     whole = sims.size // _LANES * _LANES
     for start in range(0, whole, _LANES):
@@ -91,7 +132,8 @@ def weigh_votes(sims, nearby, power):
     votes = np.empty(nearby.size)
     total = 0.0
     for i in range(nearby.size):
-        votes[i] = float(sims[nearby[i]]) ** power
+        sim = float(sims[nearby[i]])
+        votes[i] = sim * sim if power == 2.0 else sim**power  # exact either way, as similarities have 24 bits
         total += votes[i]
     return votes / total if total > 0.0 else votes[:0]
 
@@ -151,6 +193,8 @@ def best_tags(candidates, sums, tags, scores):
 @njit(cache=True, nogil=True)
 def _pad(tags, scores, filled):
     """Tags without a vote follow with score 0, lowest first."""
+    if filled == tags.size:
+        return
     voted = np.sort(tags[:filled])
     tag = skip = 0
     while filled < tags.size:

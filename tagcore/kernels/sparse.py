@@ -3,6 +3,8 @@
 Rows come as the three arrays of a CSR matrix, data, indices and indptr: one read of them serves all columns.
 """
 
+import math
+
 from numba import njit
 
 
@@ -78,3 +80,21 @@ def lower_gram(data, indices, indptr, word_data, documents, word_starts, out):
                 if indices[p] > word:
                     break
                 row[indices[p]] += value * data[p]
+
+
+@njit(cache=True, nogil=True)
+def are_clean_rows(data, indices, indptr, columns):
+    """Tells whether the columns of every row rise within 0..columns - 1, each once, and all values are finite."""
+    if indptr[0] != 0 or indptr[-1] != indices.size or data.size != indices.size:
+        return False
+    for i in range(indptr.size - 1):
+        if indptr[i + 1] < indptr[i] or indptr[i + 1] > indices.size:
+            return False
+        before = -1
+        for p in range(indptr[i], indptr[i + 1]):
+            if indices[p] <= before or not math.isfinite(data[p]):
+                return False
+            before = indices[p]
+        if before >= columns:
+            return False
+    return True

@@ -119,7 +119,8 @@ class KNN(TagModel):
         tags, scores = np.empty((X.shape[0], k), np.int64), np.empty((X.shape[0], k))
         voters = np.empty(X.shape[0], np.int64)
         suggest_rows(*kernel_rows(X), *self._kernel_arguments(), tags, scores, voters)
-        tags[voters == 0], scores[voters == 0] = best_k(self.shares_[None], k)
+        if not voters.all():
+            tags[voters == 0], scores[voters == 0] = best_k(self.shares_[None], k)
         return tags, scores
 
     def _kernel_arguments(self) -> tuple[Postings, Postings, int, float]:

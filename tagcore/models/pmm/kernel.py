@@ -142,11 +142,13 @@ def maximise(layout, clusters, unseen, sums, prior, pseudo, rates, shares, mass)
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def class_log_posterior(words, values, table, log_shares, mass, starts, log_prior, scale, temper, lp, out):
-    """ln P(class | document) from the table of ln λ, words × components; True where the document has a known word.
+def class_log_weights(words, values, mixture, lp, out):
+    """ln P(class, document) but for what all classes share, into `out`; `lp` is scratch, one place per component.
 
-    Its length s is `scale` times the sum of its values, or 1 where scale is 0. `temper` multiplies the likelihoods.
+    `mixture` is (ln λ as words × components, ln π, Λ, class starts, ln prior, scale, temper). The length s of a
+    document is `scale` times the sum of its values, or 1 where scale is 0; `temper` multiplies the likelihoods.
     """
+    table, log_shares, mass, starts, log_prior, scale, temper = mixture
     lp[:] = 0.0
     length = np.float32(0.0)
     for q in range(words.size):
@@ -156,36 +158,39 @@ def class_log_posterior(words, values, table, log_shares, mass, starts, log_prio
         for m in range(lp.size):
             lp[m] += x * row[m]
     s = length * scale if scale > 0.0 else 1.0
-    peak = -np.inf
     for k in range(out.size):
-        top = -np.inf
-        for m in range(starts[k], starts[k + 1]):
-            value = log_shares[m] + temper * (lp[m] - s * mass[m])
-            top = max(top, value)
+        first = starts[k]
+        top = log_shares[first] + temper * (lp[first] - s * mass[first])
+        if starts[k + 1] == first + 1:  # most classes have one component, which needs neither exp nor ln
+            out[k] = log_prior[k] + top
+            continue
+        for m in range(first + 1, starts[k + 1]):
+            top = max(top, log_shares[m] + temper * (lp[m] - s * mass[m]))
         if top == -np.inf:
             out[k] = -np.inf
             continue
         total = 0.0
-        for m in range(starts[k], starts[k + 1]):
+        for m in range(first, starts[k + 1]):
             total += math.exp(log_shares[m] + temper * (lp[m] - s * mass[m]) - top)
         out[k] = log_prior[k] + top + math.log(total)
-        peak = max(peak, out[k])
-    total = 0.0
+
+
+@njit(cache=True, nogil=True)
+def class_log_posterior(words, values, mixture, lp, out):
+    """ln P(class | document) into `out`; see `class_log_weights`."""
+    class_log_weights(words, values, mixture, lp, out)
+    peak, total = out.max(), 0.0
     for k in range(out.size):
         total += math.exp(out[k] - peak)
     norm = peak + math.log(total)
     for k in range(out.size):
         out[k] -= norm
-    return length > 0.0
 
 
 @njit(cache=True, nogil=True)
 def posterior_rows(data, indices, indptr, mixture, out):
-    """`class_log_posterior` of CSR rows; `mixture` is (ln λ, ln π, Λ, class starts, ln prior, scale, temper)."""
-    table, log_shares, mass, starts, log_prior, scale, temper = mixture
-    lp = np.empty(log_shares.size, np.float32)
+    """`class_log_posterior` of CSR rows."""
+    lp = np.empty(mixture[1].size, np.float32)
     for i in range(indptr.size - 1):
         row = slice(indptr[i], indptr[i + 1])
-        class_log_posterior(
-            indices[row], data[row], table, log_shares, mass, starts, log_prior, scale, temper, lp, out[i]
-        )
+        class_log_posterior(indices[row], data[row], mixture, lp, out[i])

@@ -6,7 +6,8 @@ import numpy as np
 from numba import njit
 
 from tagcore.kernels.neighbours import best_tags, nearest, tally_votes, weigh_votes
-from tagcore.models.pmm.kernel import class_log_posterior
+from tagcore.kernels.ranking import best_of_row
+from tagcore.models.pmm.kernel import class_log_posterior, class_log_weights
 
 UNRANKED = -1e30  # the score of a tag that no class ranks: finite, and below all that are ranked
 _LEAST = math.log(1e-6)  # classes less probable than that give no tags by shares
@@ -34,15 +35,41 @@ def merge_ranked(log_posterior, starts, ids, log_ranks, tags, scores):
 
 
 @njit(cache=True, nogil=True)
-def share_rows(log_posterior, starts, ids, shares, scores):
-    """Adds Σ P(class | document) f(tag | class) of every row to the zeros in `scores`."""
+def _add_shares(log_posterior, sharing, scores):
+    """Adds Σ P(class | document) f(tag | class) to the zeros in `scores`; `sharing` is (starts, tags, shares)."""
+    starts, ids, shares = sharing
+    for c in range(log_posterior.size):
+        if log_posterior[c] < _LEAST:
+            continue
+        weight = math.exp(log_posterior[c])
+        for p in range(starts[c], starts[c + 1]):
+            scores[ids[p]] += weight * shares[p]
+
+
+@njit(cache=True, nogil=True)
+def share_score_rows(log_posterior, sharing, scores):
+    """Scores of all tags by their shares, added to the zeros in `scores`."""
     for i in range(log_posterior.shape[0]):
-        for c in range(log_posterior.shape[1]):
-            if log_posterior[i, c] < _LEAST:
-                continue
-            weight = math.exp(log_posterior[i, c])
-            for p in range(starts[c], starts[c + 1]):
-                scores[i, ids[p]] += weight * shares[p]
+        _add_shares(log_posterior[i], sharing, scores[i])
+
+
+@njit(cache=True, nogil=True)
+def share_rows(data, indices, indptr, mixture, sharing, n_tags, tags, scores):
+    """The best tags of CSR rows by their shares; the same sums as those of `share_score_rows`."""
+    lp, posterior = _scratch(mixture)
+    sums = np.empty(n_tags)
+    for i in range(indptr.size - 1):
+        row = slice(indptr[i], indptr[i + 1])
+        class_log_posterior(indices[row], data[row], mixture, lp, posterior)
+        sums[:] = 0.0
+        _add_shares(posterior, sharing, sums)
+        best_of_row(sums, tags.shape[1], tags[i], scores[i])
+
+
+@njit(cache=True, nogil=True)
+def _scratch(mixture):
+    """Places for the sums of components and of classes."""
+    return np.empty(mixture[1].size, np.float32), np.empty(mixture[4].size)
 
 
 @njit(cache=True, nogil=True)
@@ -79,12 +106,13 @@ def _votes_in_classes(words, values, chosen, index, tagging, idf, n_neighbors, p
     for c in chosen:
         places[c] = n
         n += documents[c + 1] - documents[c]
-    square = 0.0
+    square, query = 0.0, np.empty(words.size)
     for q in range(words.size):
-        square += _query_weight(values[q], idf[words[q]]) ** 2
+        query[q] = _query_weight(values[q], idf[words[q]])
+        square += query[q] ** 2
     sims = np.zeros(n, np.float32)
     for q in range(words.size if square > 0.0 else 0):
-        weight = np.float32(_query_weight(values[q], idf[words[q]]) / math.sqrt(square))
+        weight = np.float32(query[q] / math.sqrt(square))
         for entry in range(entries[words[q]], entries[words[q] + 1]):
             c = entry_classes[entry]
             if places[c] < 0:
@@ -107,55 +135,49 @@ def _votes_in_classes(words, values, chosen, index, tagging, idf, n_neighbors, p
 
 
 @njit(cache=True, nogil=True)
-def rerank_rows(data, indices, indptr, mixture, search, n_neighbors, power, tags, scores, voters):
-    """The best tags of CSR rows by votes in their most probable classes.
-
-    `mixture` is (ln λ, ln π, Λ, class starts, ln prior, scale, temper), `search` (index, tagging, idf, classes to look
-    into).
-    """
-    table, log_shares, mass, starts, log_prior, scale, temper = mixture
+def _votes_of_row(words, values, mixture, search, n_neighbors, power, scratch):
+    """`_votes_in_classes` of the most probable ones; `search` is (index, tagging, idf, classes to look into)."""
     index, tagging, idf, n_chosen = search
-    lp, posterior = np.empty(log_shares.size, np.float32), np.empty(log_prior.size)
-    chosen, places = np.empty(n_chosen, np.int64), np.full(log_prior.size, -1)
+    lp, weights, places = scratch
+    chosen = np.empty(n_chosen, np.int64)
+    class_log_weights(words, values, mixture, lp, weights)
+    _most_probable(weights, chosen)
+    return _votes_in_classes(words, values, chosen, index, tagging, idf, n_neighbors, power, places)
+
+
+@njit(cache=True, nogil=True)
+def rerank_rows(data, indices, indptr, mixture, search, n_neighbors, power, tags, scores, voters):
+    """The best tags of CSR rows by votes in their most probable classes."""
+    lp, weights = _scratch(mixture)
+    scratch = lp, weights, np.full(weights.size, -1)
     for i in range(indptr.size - 1):
         row = slice(indptr[i], indptr[i + 1])
-        words, values = indices[row], data[row]
-        class_log_posterior(words, values, table, log_shares, mass, starts, log_prior, scale, temper, lp, posterior)
-        _most_probable(posterior, chosen)
-        candidates, sums = _votes_in_classes(words, values, chosen, index, tagging, idf, n_neighbors, power, places)
+        candidates, sums = _votes_of_row(indices[row], data[row], mixture, search, n_neighbors, power, scratch)
         voters[i] = sums.size
         if sums.size:
             best_tags(candidates, sums, tags[i], scores[i])
 
 
 @njit(cache=True, nogil=True)
-def ranked_rows(data, indices, indptr, mixture, ranking, tags, scores):
-    """`merge_ranked` of CSR rows; places that no class fills get tag -1."""
-    table, log_shares, mass, starts, log_prior, scale, temper = mixture
-    rank_starts, ids, log_ranks = ranking
-    lp, posterior = np.empty(log_shares.size, np.float32), np.empty(log_prior.size)
-    for i in range(indptr.size - 1):
-        row = slice(indptr[i], indptr[i + 1])
-        class_log_posterior(
-            indices[row], data[row], table, log_shares, mass, starts, log_prior, scale, temper, lp, posterior
-        )
-        filled = merge_ranked(posterior, rank_starts, ids, log_ranks, tags[i], scores[i])
-        tags[i, filled:], scores[i, filled:] = -1, UNRANKED
-
-
-@njit(cache=True, nogil=True)
 def rerank_score_rows(data, indices, indptr, mixture, search, n_neighbors, power, scores, voters):
     """Scores of all tags, added to the zeros in `scores`; the same sums as those of `rerank_rows`."""
-    table, log_shares, mass, starts, log_prior, scale, temper = mixture
-    index, tagging, idf, n_chosen = search
-    lp, posterior = np.empty(log_shares.size, np.float32), np.empty(log_prior.size)
-    chosen, places = np.empty(n_chosen, np.int64), np.full(log_prior.size, -1)
+    lp, weights = _scratch(mixture)
+    scratch = lp, weights, np.full(weights.size, -1)
     for i in range(indptr.size - 1):
         row = slice(indptr[i], indptr[i + 1])
-        words, values = indices[row], data[row]
-        class_log_posterior(words, values, table, log_shares, mass, starts, log_prior, scale, temper, lp, posterior)
-        _most_probable(posterior, chosen)
-        candidates, sums = _votes_in_classes(words, values, chosen, index, tagging, idf, n_neighbors, power, places)
+        candidates, sums = _votes_of_row(indices[row], data[row], mixture, search, n_neighbors, power, scratch)
         voters[i] = sums.size
         for c in range(sums.size):
             scores[i, candidates[c]] = sums[c]
+
+
+@njit(cache=True, nogil=True)
+def ranked_rows(data, indices, indptr, mixture, ranking, tags, scores):
+    """`merge_ranked` of CSR rows; places that no class fills get tag -1."""
+    rank_starts, ids, log_ranks = ranking
+    lp, posterior = _scratch(mixture)
+    for i in range(indptr.size - 1):
+        row = slice(indptr[i], indptr[i + 1])
+        class_log_posterior(indices[row], data[row], mixture, lp, posterior)
+        filled = merge_ranked(posterior, rank_starts, ids, log_ranks, tags[i], scores[i])
+        tags[i, filled:], scores[i, filled:] = -1, UNRANKED

@@ -9,7 +9,14 @@ from sklearn.preprocessing import normalize
 
 from tagcore.base import best_k
 from tagcore.models.pmm.kernel import posterior_rows
-from tagcore.models.pmm.score_kernel import UNRANKED, ranked_rows, rerank_rows, rerank_score_rows, share_rows
+from tagcore.models.pmm.score_kernel import (
+    UNRANKED,
+    ranked_rows,
+    rerank_rows,
+    rerank_score_rows,
+    share_rows,
+    share_score_rows,
+)
 from tagcore.models.pmm.tables import KernelTables
 
 if TYPE_CHECKING:
@@ -34,7 +41,7 @@ def all_scores(model: "PMM", X: sp.csr_matrix) -> np.ndarray:
         scores[:, known] = posterior[:, model.tag_classes_[known]] + model.log_ranks_[known]
         return np.maximum(scores, UNRANKED)
     scores = np.zeros((X.shape[0], model.n_labels_))
-    share_rows(posterior, model.class_tag_starts_, model.class_tag_ids_, model.class_tag_shares_, scores)
+    share_score_rows(posterior, _sharing(model), scores)
     if model.scoring == "mix":
         scores = (1 - model.beta) * scores + model.beta * _from_words(model, X)
     return scores
@@ -42,7 +49,7 @@ def all_scores(model: "PMM", X: sp.csr_matrix) -> np.ndarray:
 
 def best_tags_of_rows(model: "PMM", X: sp.csr_matrix, k: int) -> tuple[np.ndarray, np.ndarray] | None:
     """The k best tags and their scores without those of all tags; None where it takes all of them."""
-    if model.scoring not in ("rerank", "hard"):
+    if model.scoring == "mix":
         return None
     tags, scores = np.empty((X.shape[0], k), np.int64), np.empty((X.shape[0], k))
     if model.scoring == "rerank":
@@ -52,7 +59,11 @@ def best_tags_of_rows(model: "PMM", X: sp.csr_matrix, k: int) -> tuple[np.ndarra
             tags[voters == 0], scores[voters == 0] = best_k(model.popular_[None], k)
         return tags, scores
     tables = _tables(model)
-    ranked_rows(*_kernel_rows(X), _mixture(model, tables), tables.ranked, tags, scores)
+    mixture = _mixture(model, tables)
+    if model.scoring == "soft":
+        share_rows(*_kernel_rows(X), mixture, _sharing(model), model.n_labels_, tags, scores)
+        return tags, scores
+    ranked_rows(*_kernel_rows(X), mixture, tables.ranked, tags, scores)
     if (tags[:, -1] < 0).any():  # more were asked for than classes rank
         return None
     return tags, scores
@@ -93,6 +104,10 @@ def _mixture(model: "PMM", tables: KernelTables) -> Mixture:
         scale,
         float(model.temper),
     )
+
+
+def _sharing(model: "PMM") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return model.class_tag_starts_, model.class_tag_ids_, model.class_tag_shares_
 
 
 def _search_arguments(model: "PMM") -> tuple[Mixture, tuple[Any, ...], int, float]:

@@ -26,7 +26,7 @@ class SimFusion(TagModel):
 
     Parameters
     ----------
-    max_iter : rounds.
+    max_iter : rounds; one alone finds nothing in common, as words and documents are not yet related to each other.
     own, words, tags : what a thing's relation to itself, the relation of documents and words, and that of documents and
         tags weigh against one another. Without `own` no document would be like any tag: they are an odd number of
         steps apart.

@@ -9,7 +9,7 @@ from flows.comparisons import Comparison, GridPoint, group_by_documents
 from flows.grid import curve_setting, point_label
 from flows.stages import ingest, train_and_evaluate
 from flows.tuning import plan_jobs
-from tagcore.metrics.catalogue import shown_by_rule
+from tagcore.metrics.catalogue import shown_by_rule, shown_in
 from tasks.cluster.sessions import open_clusters
 from tasks.naming import registered_name, safe_name
 from tasks.recipe import Recipe
@@ -63,7 +63,9 @@ def report_comparison(recipe: Recipe, comparison: Comparison, parent: str, works
     """Writes the table and pictures of one comparison."""
     title = f"{recipe.name} on {comparison.data} {comparison.documents}".strip()
     folder = workspace.report_folder(safe_name(title))
-    return report(title, comparison.models, recipe.measures.primary, folder, parent, workspace.registry)
+    return report(
+        title, comparison.models, recipe.measures.primary, folder, parent, workspace.registry, recipe.measures.columns
+    )
 
 
 def draw_all_curves(
@@ -78,7 +80,10 @@ def draw_all_curves(
         at = [i for i, comparison in enumerate(comparisons) if comparison.source == source]
         points = [point for i in at for point in points_of(reports[i], comparisons[i])]
         known = {name for point in points for name in point.measures}
-        measures = [recipe.measures.primary, *(name for name in shown_by_rule("curves") if name in known)]
+        measures = [
+            recipe.measures.primary,
+            *(name for name in (*shown_in("curves"), *shown_by_rule("curves")) if name in known),
+        ]
         title = f"{recipe.name} on {comparisons[at[0]].data}"
         drawn = Curves(title, setting, measures, points, str(workspace.report_folder(safe_name(title))))
         curves.append(draw_curves(drawn, [parents[i] for i in at], workspace.registry))

@@ -44,7 +44,9 @@ class EvaluatedModel:
 def evaluate(model: Path, prepared: Path, measures: MeasureSettings, label: str, workspace: Workspace) -> State[Path]:
     """Measures a model on the test rows. Intervals are drawn with one fixed seed, so that they can be compared. Where
     rows are scored, and on how many threads, changes no bit."""
-    parameters = {"ks": measures.ks, "labelling": measures.labelling}
+    parameters: dict[str, Any] = {"ks": measures.ks, "labelling": measures.labelling}
+    if measures.timed:
+        parameters["timed"] = measures.timed
     inputs = {"model": stored_key(model, "model"), "features": stored_key(prepared, "features")}
     plan = PlannedResult(workspace.store, "evaluation", parameters, inputs)
 
@@ -60,6 +62,7 @@ def evaluate(model: Path, prepared: Path, measures: MeasureSettings, label: str,
             "train_documents": data.counts["train"],
         }
         measure(tagger, *rows.load(slice(0, min(8, rows.n_rows))), **options)  # compiles the kernels, this once
+        options["timed"] = measures.timed
         with executor_for(workspace.cluster, workspace.threads) as executor:
             step.begin()
             evaluation = measure(tagger, rows, **options, executor=executor, progress=report_traffic(step, executor))

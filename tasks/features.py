@@ -81,6 +81,7 @@ def choose_split(corpus: Path, split: SplitSettings) -> Split:
         train_documents=split.train_documents,
         test_documents=split.test_documents,
         revealed=split.revealed,
+        min_tag_df=split.min_tag_df,
     )
 
 

@@ -21,8 +21,8 @@ from pydantic import (
 )
 
 from tagcore.labelling.rules import rule_named, rule_names
-from tagcore.metrics.catalogue import primary_names, rule_of
-from tagcore.metrics.measure import LearnsFrom
+from tagcore.metrics.catalogue import find, primary_names, rule_of
+from tagcore.metrics.measure import SUGGESTED, LearnsFrom
 from tagcore.text.tokens import TOKEN_PATTERN
 from tasks.setting_names import settings_beside
 
@@ -74,6 +74,7 @@ class SplitSettings(RecipePart):
     train_documents: int | None = Field(None, ge=1, description="learn from so many documents only")
     test_documents: int | None = Field(None, ge=1, description="measure on so many documents only")
     revealed: float = Field(1.0, gt=0, le=1, description="learn from this share of the labels; hide the others")
+    min_tag_df: int = Field(1, ge=1, description="leave out tags on fewer documents to learn from")
 
     @field_validator("test")
     @classmethod
@@ -130,6 +131,7 @@ class ModelSettings(ModelChoice):
     calibrate: Annotated[
         Literal["isotonic", "platt"] | None, BeforeValidator(lambda given: None if given == "none" else given)
     ] = Field("isotonic", description='how scores become probabilities of being right; "none" leaves them as they are')
+    called: str = Field("", description="its name in tables, instead of its class and parameters")
     thresholds: str | None = Field(
         None, description='"cross-validated": the tags\' thresholds of best F1; or a class name: those of that model'
     )
@@ -143,6 +145,8 @@ class ModelSettings(ModelChoice):
     @property
     def label(self) -> str:
         """The model's name in tables: its class and whatever tells it from others of that class."""
+        if self.called:
+            return self.called
         chosen = sorted(self.params.items()) + ([("thresholds", self.thresholds)] if self.thresholds else [])
         chosen += [(f"features.{name}", value) for name, value in sorted(self.features.items())]
         return self.model + "".join(f" {name}={value}" for name, value in chosen)
@@ -159,8 +163,9 @@ class ModelSettings(ModelChoice):
     def expand(self) -> Iterator["ModelSettings"]:
         """Gives one model for every point of the grid."""
         for values in itertools.product(*self.grid.values()):
-            chosen = {**self.params, **dict(zip(self.grid, values, strict=True))}
-            yield self.model_copy(update={"params": chosen, "grid": {}})
+            point = dict(zip(self.grid, values, strict=True))
+            called = self.called and self.called + "".join(f" {name}={value}" for name, value in point.items())
+            yield self.model_copy(update={"params": {**self.params, **point}, "grid": {}, "called": called})
 
 
 class MeasureSettings(RecipePart):
@@ -169,6 +174,8 @@ class MeasureSettings(RecipePart):
     ks: list[int] = [1, 3, 5, 10]
     primary: str = Field("nDCG@5", validate_default=True, description="what is best; MAE where ratings are learnt from")
     labelling: list[Rule] = []
+    columns: list[str] = Field([], description="what tables show instead of the usual measures, such as exact@3")
+    timed: int = Field(0, ge=0, description="so many documents are tagged one by one and timed")
 
     @field_validator("ks")
     @classmethod
@@ -185,6 +192,15 @@ class MeasureSettings(RecipePart):
             if primary not in names:
                 raise ValueError(f"expected one of {', '.join(names)}")
         return primary
+
+    @field_validator("columns")
+    @classmethod
+    def _known(cls, columns: list[str], known: ValidationInfo) -> list[str]:
+        for name in columns:
+            k = find(name)[1]
+            if k is not None and k not in (*known.data.get("ks", ()), SUGGESTED):
+                raise ValueError(f"{name!r} is not measured, expected a k of ks")
+        return columns
 
 
 class TuningSettings(RecipePart):
@@ -258,6 +274,7 @@ class Recipe(RecipePart):
             "split.train_documents": split.train_documents is not None,
             "split.test_documents": split.test_documents is not None,
             "split.revealed": split.revealed != 1,
+            "split.min_tag_df": split.min_tag_df != 1,
             "features": self.features != FeatureSettings(),
             "measures.labelling": bool(self.measures.labelling),
         }

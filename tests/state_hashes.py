@@ -26,6 +26,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("Popular", {}),
     ("KNN", {}),
     ("VectorSimilarity", {}),
+    ("SimFusion", {}),
     ("OneVsRestLinear", {}),
     ("OneVsRestLogistic", {}),
     ("PassiveAggressive", {}),

@@ -13,6 +13,7 @@ from tagcore.baselines.low_rank.wsabie import WSABIE
 from tagcore.baselines.popular import Popular
 from tagcore.baselines.ratings.biases import DampedBiases
 from tagcore.baselines.ratings.means import ItemMean, UserMean
+from tagcore.baselines.simfusion import SimFusion
 from tagcore.baselines.vector_similarity import VectorSimilarity
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "PassiveAggressive",
     "Popular",
     "Ridge",
+    "SimFusion",
     "UserMean",
     "VectorSimilarity",
 ]

@@ -66,20 +66,26 @@ def make_features(
     reader = CorpusReader(corpus, split).with_cuts()
     reader = reader.at(storage) if storage else reader
     names = corpus.names("words") if reader.counted else None
-    vectoriser.fit_frequencies(_frequencies(reader, vectoriser, executor, progress), names)
+    tag_counts = np.zeros(corpus.counts["tags"], np.int64)
+    vectoriser.fit_frequencies(_frequencies(reader, vectoriser, tag_counts, executor, progress), names)
+    kept = np.flatnonzero(tag_counts >= split.min_tag_df) if split.min_tag_df > 1 else np.arange(tag_counts.size)
+    if not kept.size:
+        raise ValueError(f"split.min_tag_df = {split.min_tag_df}: no tag is on so many documents to learn from")
+    names_of_tags = corpus.names("tags")
     every = [*(replace(v, vectoriser=v.vectoriser.fit_as(vectoriser)) for v in views)]
     every.append(FeatureView(folder, vectoriser, manifest))  # the last is the first to be whole
     with ExitStack() as open_writers:
         writers = [open_writers.enter_context(write_dataset(v.folder, "features", **v.manifest)) for v in every]
         done = n
         for rows in _in_order(executor, _weigh_rows, reader.parts(), [v.vectoriser for v in every]):
-            for writer, words in zip(writers, rows["words"], strict=True):
-                for side, (chosen, documents, tags) in rows["sides"].items():
-                    writer.append(side, rows_table(documents, words[chosen], tags))
+            for side, (chosen, documents, tags) in rows["sides"].items():
+                kept_tags = tags if kept.size == tags.shape[1] else tags[:, kept]
+                for writer, words in zip(writers, rows["words"], strict=True):
+                    writer.append(side, rows_table(documents, words[chosen], kept_tags))
             done += rows["documents"]
             progress(done, 2 * n, {})
         for writer, view in zip(writers, every, strict=True):
-            writer.append("tags", names_table(corpus.names("tags")))
+            writer.append("tags", names_table([names_of_tags[tag] for tag in kept]))
             (writer.folder / VECTORISER).mkdir()
             view.vectoriser.save(writer.folder / VECTORISER)
 
@@ -99,9 +105,9 @@ def tag_frequencies(features: Dataset, side: str) -> np.ndarray:
 
 
 def _frequencies(
-    reader: CorpusReader, vectoriser: Vectoriser, executor: Executor, progress: Progress
+    reader: CorpusReader, vectoriser: Vectoriser, tag_counts: np.ndarray, executor: Executor, progress: Progress
 ) -> Iterator[dict[str, np.ndarray]]:
-    """Counts the terms that the vocabulary is chosen from, shard by shard.
+    """Counts the terms that the vocabulary is chosen from, shard by shard, and adds to the documents of every tag.
 
     Ends in a ValueError where there is nothing to learn from or to measure on.
     """
@@ -109,36 +115,43 @@ def _frequencies(
     for shard in _in_order(executor, _count_terms, reader.parts(_LEARNING_SHARDS), [vectoriser]):
         yield from shard["terms"]
         counts += shard["counts"]
+        tag_counts += shard["tags"]
         progress(int(counts[0]), 2 * n, {})
     _require_both_sides(reader.corpus, *counts.tolist())
 
 
 def _count_terms(reader: CorpusReader, shared: dict[str, Any]) -> dict[str, Any]:
-    """Pass 1: how frequent the terms of a shard are, and how many documents it has (see `_to_learn_from`)."""
+    """Pass 1: how frequent the terms and tags of a shard are, and how many documents it has (see `_to_learn_from`)."""
     (vectoriser,), counts = _vectorisers.get(shared), np.zeros(4, np.int64)
+    tags = np.zeros(reader.corpus.counts["tags"], np.int64)
     if reader.counted:
         # each row group by itself: sums of real values depend on where they are cut
         return {
-            "terms": [_count_bags(vectoriser, group, reader, counts) for group in reader],
+            "terms": [_count_bags(vectoriser, group, reader, counts, tags) for group in reader],
             "counts": counts,
+            "tags": tags,
         }
-    texts = (group.texts.filter(pa.array(_to_learn_from(group, counts))) for group in reader)
-    return {"terms": [vectoriser.count_terms(texts)], "counts": counts}
+    texts = (group.texts.filter(pa.array(_to_learn_from(group, counts, tags))) for group in reader)
+    return {"terms": [vectoriser.count_terms(texts)], "counts": counts, "tags": tags}
 
 
 def _count_bags(
-    vectoriser: Vectoriser, group: RowGroup, reader: CorpusReader, counts: np.ndarray
+    vectoriser: Vectoriser, group: RowGroup, reader: CorpusReader, counts: np.ndarray, tags: np.ndarray
 ) -> dict[str, np.ndarray]:
     assert group.bags is not None
     try:
-        return vectoriser.count_bags(group.bags, group.bags.shape[1], _to_learn_from(group, counts), group.first)
+        return vectoriser.count_bags(group.bags, group.bags.shape[1], _to_learn_from(group, counts, tags), group.first)
     except ValueError as error:
         raise ValueError(f"{reader.path_of('bags.parquet')}: {error}") from error
 
 
-def _to_learn_from(group: RowGroup, counts: np.ndarray) -> np.ndarray:
-    """Marks the documents to learn from; adds to the counts: all documents, to learn from, to measure on, tagged."""
+def _to_learn_from(group: RowGroup, counts: np.ndarray, tags: np.ndarray) -> np.ndarray:
+    """Marks the documents to learn from; adds to the counts: all documents, to learn from, to measure on, tagged.
+
+    `tags` gets how many of those to learn from have each tag.
+    """
     chosen = ~group.held_out & group.used
+    tags += np.bincount(group.tags[chosen].indices, minlength=tags.size)
     counts += len(chosen), chosen.sum(), (group.held_out & group.used).sum(), group.tagged.sum()
     return chosen
 

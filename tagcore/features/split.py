@@ -40,7 +40,8 @@ class Split:
     left out altogether: what is chosen this way has never seen them. `train_documents` and `test_documents` keep so
     many of each side; fewer are always a part of more. `revealed` hides all but that share of the labels to learn from,
     as if nobody had given them, and of those to validate on: a search knows no more than the final model. Numbers mean
-    those of lowest hash, which only a whole corpus can tell: `cuts` finds them.
+    those of lowest hash, which only a whole corpus can tell: `cuts` finds them. Tags on fewer than `min_tag_df`
+    documents to learn from are left out of both sides.
     """
 
     kind: Literal["official", "drawn"] = "drawn"
@@ -50,6 +51,7 @@ class Split:
     train_documents: int | None = None
     test_documents: int | None = None
     revealed: float = 1.0
+    min_tag_df: int = 1
 
     def __post_init__(self) -> None:
         if not (self.test >= 1 if isinstance(self.test, int) else 0 < self.test < 1):
@@ -60,7 +62,7 @@ class Split:
             raise ValueError(f"validation must be a share from 0 to below 1, got {self.validation}")
         if not 0 < self.revealed <= 1:
             raise ValueError(f"revealed must be a share above 0 up to 1, got {self.revealed}")
-        for name in ("train_documents", "test_documents"):
+        for name in ("train_documents", "test_documents", "min_tag_df"):
             if (number := getattr(self, name)) is not None and number < 1:
                 raise ValueError(f"{name} must be at least 1, got {number}")
 

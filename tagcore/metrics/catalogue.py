@@ -12,11 +12,13 @@ import numpy as np
 
 from tagcore.labelling.rules import rule_names
 from tagcore.metrics.calibration import SuggestionProbabilities
+from tagcore.metrics.intervals import Ratio
 from tagcore.metrics.kendall import SuggestedOrder
 from tagcore.metrics.measure import Decides, LearnsFrom, Measure, Of, Place, Values
 from tagcore.metrics.propensity import PropensityHits
 from tagcore.metrics.ranking import Hits
 from tagcore.metrics.ratings import RatingErrors
+from tagcore.metrics.tagging_time import TaggingTimes
 from tagcore.metrics.tally import Tally
 
 T = TypeVar("T", float, np.ndarray)
@@ -40,9 +42,9 @@ MEASURES: tuple[Measure, ...] = (
     Measure("R", "suggestions", Hits.recall, "every k", "champion", shown=EVERYWHERE, shown_at=(5,), column="recall"),
     Measure("F1", "suggestions", Hits.f1, "every k", column="f1"),
     Measure("acc", "suggestions", Hits.accuracy, "every k", "champion", shown=REPORT, shown_at=(9,), column="accuracy"),
-    Measure("exact", "suggestions", Hits.exact, "curve", column="exact"),
-    Measure("tag recall", "suggestions", Hits.tag_recall, "curve", column="tag_recall"),
-    Measure("Kendall", "order", SuggestedOrder.kendall, "curve", column="kendall"),
+    Measure("exact", "suggestions", Hits.exact, "every k", column="exact"),
+    Measure("tag recall", "suggestions", Hits.tag_recall, "every k", column="tag_recall"),
+    Measure("Kendall", "order", SuggestedOrder.kendall, "every k", column="kendall"),
     Measure("Kendall of all tags", "order", SuggestedOrder.kendall_union, "curve", column="kendall_union"),
     Measure("AUC (row)", "rankings", lambda auc: auc.ranking.auc, decides="best", shown=REPORT + CARD),
     Measure("AUC (macro)", "rankings", lambda auc: auc.macro, shown=REPORT),
@@ -63,6 +65,9 @@ MEASURES: tuple[Measure, ...] = (
     Measure("macro-F1", "rule", lambda tally: tally.macro().f1, shown=(*REPORT, "curves")),
     Measure("micro-F1", "rule", Tally.micro_f1, shown=("report",)),
     Measure("ECE", "probabilities", SuggestionProbabilities.calibration_error, lower_is_better=True, shown=CARD),
+    Measure("µs p50", "times", TaggingTimes.median, lower_is_better=True, shown=("curves",)),
+    Measure("µs p99", "times", TaggingTimes.slowest, lower_is_better=True),
+    Measure("µs mean", "times", TaggingTimes.mean, lower_is_better=True),
     Measure("MAE", "ratings", RatingErrors.mae, decides="champion", lower_is_better=True, shown=REPORT + CARD),
     Measure("RMSE", "ratings", RatingErrors.rmse, decides="champion", lower_is_better=True, shown=REPORT + CARD),
 )
@@ -81,10 +86,14 @@ def compute(of: Of, evidence: Any, ks: Sequence[int] = (), rule: str | None = No
 def quality_against_k(of: Of, evidence: Any, ks: Sequence[int]) -> dict[str, list[float]]:
     """Computes means over documents at each k, by their columns in the table of quality against k."""
     return {
-        measure.column: [float(np.mean(measure.compute(evidence, k))) for k in ks]
+        measure.column: [_mean(measure.compute(evidence, k)) for k in ks]
         for measure in MEASURES
         if measure.of == of and measure.column
     }
+
+
+def _mean(values: Values) -> float:
+    return values.value if isinstance(values, Ratio) else float(np.mean(values))
 
 
 def find(full_name: str) -> tuple[Measure, int | None]:

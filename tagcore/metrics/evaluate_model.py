@@ -24,6 +24,7 @@ from tagcore.metrics.propensity import propensities, propensity_hits
 from tagcore.metrics.ranking import Hits, mark_hits
 from tagcore.metrics.row_ranking import RowRanks
 from tagcore.metrics.rule_quality import evaluate_rules, require_rules
+from tagcore.metrics.tagging_time import time_single_documents
 from tagcore.metrics.tally import tally_labels
 from tagcore.progress import Progress, no_progress
 from tagcore.scoring.blocks import ScorePart
@@ -44,6 +45,7 @@ def evaluate(
     train_counts: np.ndarray | None = None,
     train_documents: int | None = None,
     labelling: Sequence[str] = (),
+    timed: int = 0,
     seed: int = 0,
     executor: Executor | None = None,
     progress: Progress | None = None,
@@ -51,7 +53,8 @@ def evaluate(
     """Measures a model or tagger on `Rows`, or on word weights X with true tags Y (n × L, a tag present iff > 0).
 
     `train_counts` says how often each tag was trained on, in how many `train_documents`; propensity-scored measures
-    need both. `labelling` names rules whose labels are measured beside the ranking.
+    need both. `labelling` names rules whose labels are measured beside the ranking; so many documents are `timed`, one
+    by one.
     `seed` fixes the draws of the intervals. Rows are scored in shards, where the executor runs them; only their tags
     and best suggestions come here.
 
@@ -78,7 +81,8 @@ def evaluate(
     per_tag = per_tag_table(labels.tags, train_counts, tag_names)
     unpadded = mark_hits(truth, top)
     hits = unpadded.padded(depth)
-    values = compute("suggestions", hits, ks)
+    order = SuggestedOrder(truth, top)
+    values = compute("suggestions", hits, ks) | compute("order", order, ks)
     progress(1, PASSES, _means(values))
 
     auc = auc_from_ranks(scores, truth, **ranks)
@@ -95,6 +99,8 @@ def evaluate(
         values |= compute("rule", tally, rule=rule)
     probabilities = SuggestionProbabilities(model.proba(top_scores[:, :SUGGESTED]), unpadded.right[:, :SUGGESTED])
     values |= compute("probabilities", probabilities)
+    if timed:
+        values |= compute("times", time_single_documents(model, rows, max(ks), timed))
     progress(3, PASSES, _means(values))
 
     summary = _estimates(values, seed)
@@ -107,7 +113,7 @@ def evaluate(
         breakdown=breakdown_table(labels.tags, train_counts),
         histogram=_histogram(hits),
         reliability=_reliability(probabilities),
-        curve=_quality_against_k(hits, SuggestedOrder(truth, top)),
+        curve=_quality_against_k(hits, order),
         labelling=by_rule.table,
         expected_f=by_rule.expected_f,
     )
@@ -145,6 +151,7 @@ def _estimates(values: Mapping[str, Values], seed: int) -> dict[str, Estimate]:
     """Values with intervals over documents, where they are means or ratios over documents."""
     ratios = {name: value for name, value in values.items() if isinstance(value, Ratio)}
     estimates = bootstrap_intervals(_per_document(values), seed=seed) | bootstrap_ratios(ratios, seed=seed)
+    estimates |= {name: value for name, value in values.items() if isinstance(value, Estimate)}
     return {n: Estimate(value) if isinstance(value, float) else estimates[n] for n, value in values.items()}
 
 
@@ -156,7 +163,7 @@ def _means(values: Mapping[str, Values]) -> dict[str, float]:
             defined = value[~np.isnan(value)]
             means[name] = float(defined.mean()) if defined.size else float("nan")
         else:
-            means[name] = value.value if isinstance(value, Ratio) else value
+            means[name] = value if isinstance(value, float) else value.value
     return means
 
 

@@ -19,6 +19,9 @@ def held_out_values(tagger: Tagger, corpus: Dataset, features: Dataset, full_nam
     measure, k = champion_measure(full_name, "documents")
     assert k is not None  # all of them are at a k
     tags = Names(features.names("tags"))
+    kept = np.flatnonzero(
+        [tags.find(tag) is not None for tag in corpus.names("tags")]
+    )  # a split may leave out rare ones
     ids = np.array([tags.id(tag) for tag in tagger.tag_names])  # tags that are new here stand after all others
     word_columns = tagger.word_columns(Names(corpus.names("words"))) if corpus.has("bags") else None
     values = []
@@ -31,7 +34,7 @@ def held_out_values(tagger: Tagger, corpus: Dataset, features: Dataset, full_nam
         else:
             words = tagger.vectoriser.transform(group.texts.take(rows))
         top, _ = tagger.top_k(words, k)
-        truth = group.tags[rows]
+        truth = group.tags[rows][:, kept]
         truth.resize(rows.size, len(tags))
         values.append(measure.compute(mark_hits(truth, ids[top]).padded(k), k))
     return np.concatenate(values)

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from tagcore.metrics.intervals import Ratio
+from tagcore.metrics.intervals import Estimate, Ratio
 
 SUGGESTED = 5  # suggestions that are taken as labels, and whose probabilities are looked at
 
@@ -18,13 +18,15 @@ Of = Literal[
     "propensities",  # suggestions, weighed by how likely annotators forget a tag: `PropensityHits`
     "rule",  # the labels that a labelling rule gives: `Tally`
     "probabilities",  # what a tagger promises of its suggestions: `SuggestionProbabilities`
+    "times",  # what single documents take: `TaggingTimes`
     "ratings",  # predicted against true ratings, added up user by user: `RatingErrors`
 ]
 At = Literal["no k", "every k", "suggested", "curve"]  # each k of a recipe; SUGGESTED; only quality against k
 Decides = Literal["nothing", "best", "champion"]
 LearnsFrom = Literal["documents", "ratings"]  # what a measured model was trained on
 Place = Literal["report", "report picture", "model card", "curves", "quality at k"]
-Values = np.ndarray | Ratio | float  # one value per document or user; what every document adds to a ratio; one number
+# one value per document or user; what every document adds to a ratio; one number, with an interval of its own or none
+Values = np.ndarray | Ratio | Estimate | float
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tagcore.label_matrix import present_labels
+from tagcore.metrics.intervals import Ratio
 from tagcore.metrics.kernels import hits as kernels
 from tagcore.shards import freeze
 
@@ -55,9 +56,9 @@ class Hits:
         """How many documents have 0, 1, ... k right suggestions among the first k."""
         return np.bincount(self._count(k), minlength=k + 1)
 
-    def tag_recall(self, k: int) -> float:
+    def tag_recall(self, k: int) -> Ratio:
         """All right suggestions among all true tags (micro); `recall` has the mean over documents."""
-        return float(self._count(k).sum() / max(self.n_true.sum(), 1))
+        return Ratio(self._count(k), self.n_true)
 
     def padded(self, columns: int) -> "Hits":
         """Gives the hits as if the ranking went on with wrong suggestions: what k means beyond the number of tags."""

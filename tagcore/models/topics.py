@@ -19,12 +19,19 @@ class TopicModel(Protocol):
 
 @dataclass(frozen=True)
 class Topic:
-    """One topic: the share of all positives that it explains, its first tags and their shares of it."""
+    """One topic: the share of all positives that it explains, its first tags and their shares of it.
+
+    Of a topic that was cut out of a graph the weight is its share of the documents; it also has words, documents and
+    the Ncut of the last split that bounds it (None where nothing was cut).
+    """
 
     number: int
     weight: float
     tags: tuple[str, ...]
     shares: tuple[float, ...]
+    words: tuple[str, ...] = ()
+    documents: int | None = None
+    ncut: float | None = None
 
 
 def topics(model: TopicModel, names: Sequence[str] | None = None, top: int = 5) -> list[Topic]:

@@ -10,13 +10,14 @@ import numpy as np
 class Explanation:
     """How the words of one document moved the score of one tag.
 
-    The bias and the sum of all pushes make the score, or its numerator where the score is a ratio.
+    The bias and the sum of all pushes make the score, its numerator where the score is a ratio, or its logarithm.
     """
 
     words: np.ndarray  # their ids
     push: np.ndarray  # signed
     spread: np.ndarray | None  # the standard deviation of each push, where the model knows how sure it is
     bias: float  # the part that no word has
+    fallback: str = ""  # why no word decided, where none did
 
 
 class WordPush(NamedTuple):

@@ -93,7 +93,7 @@ def draw_topics(topics: Sequence[Topic], path: Path) -> Path:
     places = np.arange(len(shown))
     axes.barh(places, [topic.weight for topic in shown], color=INK)
     axes.set_yticks(
-        places, [_plain_text(", ".join(tag for tag, _ in noticeable_tags(topic))) for topic in shown], fontsize=7
+        places, [plain_text(", ".join(tag for tag, _ in noticeable_tags(topic))) for topic in shown], fontsize=7
     )
     axes.invert_yaxis()
     axes.set(xlabel="weight of the topic")
@@ -111,7 +111,7 @@ def against_setting(curves: Mapping[str, Mapping[str, Mapping[float, Estimate]]]
             colour = colours.setdefault(line, f"C{len(colours) % 10}")
             at = np.array(list(points))
             value, low, high = (np.array([getattr(m, of) for m in points.values()]) for of in ("value", "low", "high"))
-            axes.plot(at, value, "-o", color=colour, markersize=4, label=_plain_text(line))
+            axes.plot(at, value, "-o", color=colour, markersize=4, label=plain_text(line))
             axes.fill_between(at, low, high, color=colour, alpha=0.15, linewidth=0)
         values = sorted({v for points in lines.values() for v in points})
         if values and min(values) > 0 and max(values) >= 10 * min(values):
@@ -130,7 +130,7 @@ def compare(summaries: Mapping[str, Mapping[str, Estimate]], measures: list[str]
     documents or ratings. What a model was not measured by is said so."""
     across = min(len(measures), _PANELS_ACROSS)
     down = -(-len(measures) // across)
-    names = [_plain_text(shorten(name, _LONGEST_LABEL, placeholder="…")) for name in summaries]
+    names = [plain_text(shorten(name, _LONGEST_LABEL, placeholder="…")) for name in summaries]
     width = 0.6 + 0.055 * max(map(len, names)) + _PANEL_WIDTH * across
     figure = Figure(figsize=(width, 0.4 + down * (0.7 + 0.22 * len(names))), layout="constrained")
     places = np.arange(len(names))
@@ -164,7 +164,7 @@ def _upper_end(summaries: Mapping[str, Mapping[str, Estimate]], measure: str) ->
     return max(1.0, 1.05 * np.nanmax([end for estimate in known for end in (estimate.value, estimate.high)]))
 
 
-def _plain_text(text: str) -> str:
+def plain_text(text: str) -> str:
     """Dollars and a leading underscore mean something to matplotlib."""
     return text.replace("$", r"\$").lstrip("_")
 

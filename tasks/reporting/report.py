@@ -1,6 +1,7 @@
 """Who is best: all measured models in one table, with intervals and a paired test against the best, and pictures."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from tasks.progress import ProgressReporter
 from tasks.registry.client import Registry
 from tasks.registry.model_card import measure_text
 from tasks.reporting.summary import ModelSummary, summarise_models
-from tasks.reporting.topics import topics_markdown, topics_of
+from tasks.reporting.topics import splits_of, topics_markdown, topics_of
 
 
 @dataclass(frozen=True)
@@ -71,19 +72,28 @@ class Report:
 
 @task(name="report")
 def report(
-    title: str, measured: list[EvaluatedModel], primary: str, folder: Path, parent: str, registry: Registry
+    title: str,
+    measured: list[EvaluatedModel],
+    primary: str,
+    folder: Path,
+    parent: str,
+    registry: Registry,
+    columns: Sequence[str] = (),
 ) -> Report:
-    """Written as report.md, report.json and pictures, on the MLflow run, and as Prefect artifacts.
+    """Written as report.md, report.json and pictures, on the MLflow run, and as Prefect artifacts. It shows `columns`,
+    or the usual ones.
 
     Models of one label are one line: seeds are averaged document by document, or user by user, before intervals are
     drawn.
     """
     step = ProgressReporter(f"compare {len(measured)} models")
-    key = content_key("report", {"title": title, "primary": primary, "run": parent}, _evaluations(measured))
+    key = content_key(
+        "report", {"title": title, "primary": primary, "run": parent, "columns": list(columns)}, _evaluations(measured)
+    )
     made = _standing(folder, key)
     if made is None:
         step.tell("start")
-        made, files = _compare(title, measured, primary, folder, key)
+        made, files = _compare(title, measured, primary, folder, key, columns)
         with registry.open() as client:
             for path in files:
                 client.log_artifact(parent, str(path))
@@ -110,7 +120,7 @@ def _standing(folder: Path, key: str) -> "Report | None":
 
 
 def _compare(
-    title: str, measured: list[EvaluatedModel], primary: str, folder: Path, key: str
+    title: str, measured: list[EvaluatedModel], primary: str, folder: Path, key: str, chosen: Sequence[str] = ()
 ) -> tuple[Report, list[Path]]:
     """The report, and the files that were written; report.json last, as the sign that all stand."""
     from tasks.reporting.plots import (
@@ -120,13 +130,14 @@ def _compare(
     lines = summarise_models(measured, primary)
     best = lines[0]
     known = {name for line in lines for name in line.summary}
-    columns = [c for c in dict.fromkeys((*shown_in("report"), primary, *shown_by_rule("report"))) if c in known]
+    usual = dict.fromkeys((*shown_in("report"), primary, *shown_by_rule("report")))
+    columns = [c for c in chosen or usual if c in known]
     rows = [_row(line, None if line is best else line.to_best(best, primary)) for line in lines]
     about = _about(lines, primary)
     made = Report(title, about, primary, best.tested[0], columns, rows, str(folder), key)
     folder.mkdir(parents=True, exist_ok=True)
     summaries = {line.label: line.summary for line in lines}
-    in_picture = {*shown_in("report picture"), primary, *shown_by_rule("report picture")}
+    in_picture = chosen or {*shown_in("report picture"), primary, *shown_by_rule("report picture")}
     picture = compare(summaries, [c for c in columns if c in in_picture], best.held_out, folder / "comparison.png")
     topics, drawn = _topics(measured, folder)
     write_text(folder / "report.md", made.markdown() + topics)
@@ -153,12 +164,15 @@ def _about(lines: list[ModelSummary], primary: str) -> str:
 def _topics(measured: list[EvaluatedModel], folder: Path) -> tuple[str, list[Path]]:
     """Of every model that learnt topics, with its first seed: a section of the report, and pictures."""
     from tasks.reporting.plots import draw_topics
+    from tasks.reporting.tree import MOST_SPLITS, draw_splits
 
     text, drawn = "", []
     for label, one in {m.label: m for m in reversed(measured)}.items():
         if topics := topics_of(one.model):
             text += f"\n## Topics of {label}\n\n{topics_markdown(topics)}"
             drawn.append(draw_topics(topics, folder / f"topics-{safe_name(label)}.png"))
+            if splits := splits_of(one.model, MOST_SPLITS):
+                drawn.append(draw_splits(*splits, topics, folder / f"splits-{safe_name(label)}.png"))
     return text, drawn
 
 

@@ -205,6 +205,27 @@ def test_counted_words_are_matched_by_name_too(tmp_path):
     np.testing.assert_array_equal(held_out_values(tagger, corpus, features, "P@1"), expected)
 
 
+def test_a_contest_leaves_rare_tags_out_as_the_split_does(stored, tmp_path):
+    corpus, whole = stored
+    split = Split(test=0.4, min_tag_df=15)
+    make_features(corpus, tmp_path / "features", Vectoriser(), split, parameters={"split": vars(split)})
+    features = Dataset.open(tmp_path / "features", "features")
+    assert len(features.names("tags")) < len(whole.names("tags"))
+    vectoriser, test = Vectoriser.load(features.folder / VECTORISER), stored_side(features, "test")
+    tagger = Tagger(vectoriser, KNN().fit(*stored_side(features, "train")), features.names("tags"))
+    expected = evaluate(tagger, *test).per_document["R@5"].to_numpy()
+    np.testing.assert_array_equal(held_out_values(tagger, corpus, features, "R@5"), expected)
+    champion = Tagger(vectoriser, KNN().fit(*stored_side(whole, "train")), whole.names("tags"))  # knows rare tags
+    names = features.names("tags")
+    top = champion.top_k(test[0], 5)[0]
+    hits = [
+        sum(names[t] in {champion.tag_names[s] for s in row} for t in Y.indices)
+        for row, Y in zip(top, test[1], strict=True)
+    ]
+    theirs = np.array(hits) / np.maximum(np.diff(test[1].indptr), 1)
+    np.testing.assert_allclose(held_out_values(champion, corpus, features, "R@5"), theirs)
+
+
 def test_only_measures_of_single_documents_decide(stored, tagger):
     with pytest.raises(ValueError, match="not by 'AUC'"):
         held_out_values(tagger, *stored, "AUC")

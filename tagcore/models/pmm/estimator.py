@@ -16,12 +16,13 @@ from tagcore.models.pmm import growing, learning, scoring
 from tagcore.models.pmm.mixture import LENGTHS, narrowest
 from tagcore.models.pmm.score_kernel import UNRANKED
 from tagcore.models.pmm.tables import document_index, word_tag_table
+from tagcore.models.pmm.topics import ExplainedTopics
 from tagcore.parameters import MOST_IDS, POSITIVE, ROUNDS, SEED, Choice, Real, Whole, limits
 from tagcore.tag_model import TagModel
 from tagcore.training import FitContext
 
 
-class PMM(TagModel):
+class PMM(ExplainedTopics, TagModel):
     """Topics cut out of the graph of documents, words and tags, and a two-way Poisson mixture of each (SIGIR 2008).
 
     It learns from counts of words, which a recipe gives it unless told otherwise. The published method ranks poorly,

@@ -314,3 +314,24 @@ def test_a_view_of_other_terms_is_refused(tmp_path):
     with pytest.raises(ValueError, match="min_df is 3, that of the other 1"):
         views_of(text_corpus(), tmp_path, [{"min_df": 3}])
     assert not (tmp_path / "features").exists()
+
+
+@pytest.mark.parametrize("executor", [None, InProcess(2)])
+def test_tags_on_few_documents_to_learn_from_are_left_out_of_both_sides(corpus, tmp_path, executor):
+    (tmp_path / "all").mkdir()
+    whole = features_of(corpus, tmp_path / "all")
+    (tmp_path / "some").mkdir()
+    some = features_of(corpus, tmp_path / "some", Split(test=0.3, min_tag_df=20), executor=executor)
+    counts = np.bincount(stored_side(whole, "train")[1].indices, minlength=len(whole.names("tags")))
+    kept = np.flatnonzero(counts >= 20)
+    assert 0 < kept.size < counts.size
+    assert some.names("tags") == [whole.names("tags")[tag] for tag in kept]
+    for side in ("train", "test"):
+        (X, Y), (X_all, Y_all) = stored_side(some, side), stored_side(whole, side)
+        np.testing.assert_array_equal(Y.toarray(), Y_all[:, kept].toarray())
+        np.testing.assert_array_equal(X.toarray(), X_all.toarray())
+
+
+def test_no_tag_that_is_on_enough_documents_is_an_error(corpus, tmp_path):
+    with pytest.raises(ValueError, match=r"split\.min_tag_df = 1000: no tag is on so many documents"):
+        features_of(corpus, tmp_path, Split(test=0.3, min_tag_df=1000))

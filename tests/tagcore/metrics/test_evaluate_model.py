@@ -98,7 +98,8 @@ def test_measures_equal_scikit_learn(problem, evaluation):
         },
     }
     assert {name: summary[name].value for name in expected} == pytest.approx(expected, abs=1e-12)
-    every = {f"{name}@{k}" for name in ("P", "R", "F1", "nDCG", "acc", "PSP", "PSnDCG") for k in (1, 3, 5, 10)}
+    names = ("P", "R", "F1", "nDCG", "acc", "exact", "tag recall", "Kendall", "PSP", "PSnDCG")
+    every = {f"{name}@{k}" for name in names for k in (1, 3, 5, 10)}
     assert summary.keys() == every | expected.keys() | {"ECE"}
 
 
@@ -269,3 +270,23 @@ def test_what_cannot_be_measured_is_named(problem):
     model = Linear(np.where(model.W > 3, model.W, np.inf))
     with pytest.raises(ValueError, match="the score of row 0, label 0 is"):
         evaluate(model, X, Y)
+
+
+def test_accuracies_of_the_first_and_of_each_suggestion_go_together(problem):
+    """Test 15 of the specification of PMM."""
+    evaluation = evaluate(*problem, ks=range(1, 10))
+    value = {name: estimate.value for name, estimate in evaluation.summary.items()}
+    assert (np.diff([value[f"acc@{k}"] for k in range(1, 10)]) >= 0).all()
+    assert value["P@1"] == value["acc@1"] == value["exact@1"]
+    counts = {row["correct"]: row["documents"] for row in evaluation.histogram.to_pylist() if row["k"] == 9}
+    mean = sum(right * documents for right, documents in counts.items()) / sum(counts.values())
+    assert sum(value[f"exact@{k}"] for k in range(1, 10)) == pytest.approx(mean, abs=1e-12)
+    assert value["P@9"] == pytest.approx(mean / 9, abs=1e-12)
+    assert evaluation.summary["tag recall@9"].low < value["tag recall@9"] < evaluation.summary["tag recall@9"].high
+    assert evaluation.curve["tag_recall"].to_pylist()[8] == value["tag recall@9"]
+
+
+def test_single_documents_are_timed_where_that_is_asked_for(problem):
+    timed = evaluate(*problem, timed=30).summary
+    assert 0 < timed["µs p50"].low <= timed["µs p50"].value <= timed["µs p99"].value <= timed["µs p99"].high
+    assert timed["µs mean"].value > 0

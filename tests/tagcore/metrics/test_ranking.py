@@ -49,7 +49,9 @@ def test_equal_to_scikit_learn(k):
     assert mark_hits(Y, top).precision(k).mean() == pytest.approx(precision_score(truth, chosen, **options), abs=1e-12)
     assert mark_hits(Y, top).recall(k).mean() == pytest.approx(recall_score(truth, chosen, **options), abs=1e-12)
     assert mark_hits(Y, top).f1(k).mean() == pytest.approx(f1_score(truth, chosen, **options), abs=1e-12)
-    assert mark_hits(Y, top).tag_recall(k) == pytest.approx(recall_score(truth, chosen, average="micro"), abs=1e-12)
+    assert mark_hits(Y, top).tag_recall(k).value == pytest.approx(
+        recall_score(truth, chosen, average="micro"), abs=1e-12
+    )
     assert mark_hits(Y, top).ndcg(k).mean() == pytest.approx(ndcg_score(truth, scores, k=k), abs=1e-12)
 
 

@@ -116,7 +116,7 @@ class PMM(ExplainedTopics, TagModel):
     component_shares_: np.ndarray  # π
     mass_: np.ndarray  # Λ of every component
     word_clusters_: np.ndarray  # words × classes
-    used_words_: np.ndarray  # whether the mixture looks at a word
+    used_words_: np.ndarray  # 1 for a word that the mixture looks at, 0 for others
     class_starts_: np.ndarray  # of the components of each class
     class_sizes_: np.ndarray  # documents
     splits_: np.ndarray  # (parent, child, documents of each, Ncut, σ₂) of every cut
@@ -226,9 +226,10 @@ class PMM(ExplainedTopics, TagModel):
         self.mean_length_ = float(seen["words"] / seen["worded"]) if seen["worded"] else 1.0
         topics = learning.find_topics(self, rows, shards, seed, context)
         counts = learning.class_taggings(shards, topics)
-        self.used_words_ = learning.words_to_use(shards, topics, self.n_words)
+        used = learning.words_to_use(shards, topics, self.n_words)
+        self.used_words_ = used.astype(np.int8)
         del shards  # the mixture reads its documents class by class
-        learnt = learning.learn_mixture(self, rows, topics, self.used_words_, self.mean_length_, seed, context)
+        learnt = learning.learn_mixture(self, rows, topics, used, self.mean_length_, seed, context)
         self.n_classes_ = topics.n_clusters
         self.rates_, self.component_shares_, self.mass_ = learnt["rates"], learnt["shares"], learnt["mass"]
         self.word_clusters_, self.class_starts_ = learnt["word_clusters"], learnt["class_starts"]
@@ -261,7 +262,7 @@ class PMM(ExplainedTopics, TagModel):
         require_array(self.rates_, (components, self.n_word_clusters), np.float64, "rates_", tiny)
         narrow = narrowest(self.n_word_clusters)
         require_array(self.word_clusters_, (p, classes), narrow, "word_clusters_", 0, self.n_word_clusters - 1)
-        require_array(self.used_words_, (p,), np.bool_, "used_words_")
+        require_array(self.used_words_, (p,), np.int8, "used_words_", 0, 1)
         require_array(self.class_starts_, (classes + 1,), np.int64, "class_starts_", 0, components)
         starts = self.class_starts_
         if starts[0] != 0 or starts[-1] != components or (np.diff(starts) < 1).any():

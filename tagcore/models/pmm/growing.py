@@ -166,7 +166,7 @@ def _new_rows(model: "PMM", before: sp.csr_matrix, X: sp.csr_matrix, classes: np
     order = np.argsort(classes, kind="stable")
     order = order[classes[order] >= 0]
     lengths, p = np.asarray(X[order].sum(axis=1)).ravel(), X.shape[1]
-    rows = used_words(X[order], model.used_words_)
+    rows = used_words(X[order], model.used_words_ > 0)
     firsts = before[model.class_starts_[:-1]]
     known = np.repeat(np.arange(model.n_classes_), np.diff(firsts.indptr)) * p + firsts.indices
     keys = np.repeat(classes[order], np.diff(rows.indptr)) * p + rows.indices

@@ -31,7 +31,7 @@ class KernelTables:
         table = np.empty((model.n_features_in_, owners.size), np.float32)
         for m, k in enumerate(owners):
             table[:, m] = logs[m, model.word_clusters_[:, k]]
-        table[~model.used_words_] = 0.0
+        table[model.used_words_ == 0] = 0.0
         prior = model.class_sizes_ if model.prior == "empirical" else np.ones(model.n_classes_)
         with np.errstate(divide="ignore"):
             log_prior = np.log(prior / max(prior.sum(), 1))

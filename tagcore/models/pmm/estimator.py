@@ -29,7 +29,8 @@ class PMM(TagModel):
 
     Parameters
     ----------
-    n_classes : topics to cut; None takes one to 40 documents, at most 300. Fewer where nothing is left to cut.
+    n_classes : topics to cut; None takes one to 40 documents, for "rerank" one to 200, at most 300. Fewer where nothing
+        is left to cut.
     n_components : components of all mixtures together; None takes a third more than classes.
     n_word_clusters : word clusters of each class.
     scoring : how tags are scored. "rerank" lets the nearest documents of the most probable classes vote, "soft" adds up
@@ -129,7 +130,7 @@ class PMM(TagModel):
         n_components: int | None = None,
         n_word_clusters: int = 30,
         scoring: str = "rerank",
-        n_searched: int = 15,
+        n_searched: int = 9,
         n_neighbors: int = 50,
         power: float = 2.0,
         temper: float = 0.1,

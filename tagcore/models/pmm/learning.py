@@ -21,12 +21,14 @@ from tagcore.shards import Arrays
 from tagcore.training import FitContext, train
 
 DOCUMENTS_PER_CLASS = 40  # where the number of classes is left open
+SEARCHED_PER_CLASS = 200  # the same where neighbours are searched in classes: small ones are more work than they save
 MOST_CLASSES = 300
 
 
-def number_of_classes(n_classes: int | None, n_documents: int) -> int:
-    """Gives the number that was asked for, or one class to forty documents, at most 300."""
-    return n_classes or int(np.clip(n_documents // DOCUMENTS_PER_CLASS, 1, MOST_CLASSES))
+def number_of_classes(n_classes: int | None, scoring: str, n_documents: int) -> int:
+    """Gives the number that was asked for, or one class to so many documents as `scoring` wants, at most 300."""
+    size = SEARCHED_PER_CLASS if scoring == "rerank" else DOCUMENTS_PER_CLASS
+    return n_classes or int(np.clip(n_documents // size, 1, MOST_CLASSES))
 
 
 def find_topics(model: Any, X: sp.csr_matrix, Y: sp.csr_matrix, seed: int) -> Clusters:
@@ -35,7 +37,7 @@ def find_topics(model: Any, X: sp.csr_matrix, Y: sp.csr_matrix, seed: int) -> Cl
         nowhere = np.zeros(Y.shape[1], np.int64), np.zeros(X.shape[1], np.int64)
         return Clusters(np.zeros(X.shape[0], np.int64), *nowhere, [], 1)
     graph = bipartite_graph(Y, X, model.graph)
-    wanted = number_of_classes(model.n_classes, X.shape[0])
+    wanted = number_of_classes(model.n_classes, model.scoring, X.shape[0])
     return cut_into_clusters(graph, wanted, choose=model.choose, seed=seed)
 
 

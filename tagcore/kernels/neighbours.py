@@ -5,7 +5,7 @@ from numba import njit
 
 _LANES = 128  # a constant, so that the loops over it run in vector registers
 _TINY = np.finfo(np.float32).tiny  # smaller similarities count as none
-_LEAST_BITS = int(np.array(_TINY, np.float32).view(np.int32))
+_LEAST_BITS, _MOST_BITS = (int(np.array(x, np.float32).view(np.int32)) for x in (_TINY, np.inf))
 _FEW = 128  # so many documents to a wanted one are few
 
 
@@ -76,9 +76,7 @@ def _nearest_of_few(bits, nearby):
 
     A bar that some more than wanted reach is found by halving; those are sorted by similarity and number in one word.
     """
-    k, low, high = nearby.size, np.int32(_LEAST_BITS), np.int32(0)
-    for document in range(bits.size):
-        high = max(high, bits[document])
+    k, low, high = nearby.size, np.int32(_LEAST_BITS), np.int32(_MOST_BITS)
     count = _reaching(bits, low)
     while count > k + k // 4 and high - low > 1:
         middle = np.int32(low + (high - low) // 2)

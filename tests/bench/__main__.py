@@ -32,6 +32,7 @@ SECTIONS = {
     "synthetic": Section("speed", "Planted data"),
     "bomc": Section("speed", "BOMC: training speed"),
     "bmlpl": Section("speed", "BMLPL: training speed"),
+    "pmm": Section("speed", "PMM: speed"),
     "coupling": Section("bomc", "BOMC: coupled against independent tags"),
     "topics": Section("bmlpl", "BMLPL: 20 topics of each set"),
     "inference": Section("bmlpl", "BMLPL: quality against time"),

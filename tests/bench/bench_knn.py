@@ -88,6 +88,12 @@ def _agree(model: KNN, brute: NearestNeighbors, asked: list[Matrix]) -> None:
 
 
 def _citeulike(data: Path) -> tuple[Matrix, Matrix]:
+    X, Y = citeulike_counts(data)
+    return TfidfTransformer().fit_transform(X), Y
+
+
+def citeulike_counts(data: Path) -> tuple[Matrix, Matrix]:
+    """Counts of words and tags of the papers of citeulike-t."""
     lines = (data / "citeulike-t" / "mult.dat").read_text(encoding="ascii").splitlines()
     pairs = [[pair.split(":") for pair in line.split()[1:]] for line in lines]
     ends = np.cumsum([0] + [len(row) for row in pairs])
@@ -97,15 +103,22 @@ def _citeulike(data: Path) -> tuple[Matrix, Matrix]:
     papers = [np.array(line.split()[1:], dtype=np.int64) for line in lines]
     tags = np.repeat(np.arange(len(papers)), [p.size for p in papers])
     Y = sp.csr_matrix((np.ones(tags.size), (np.concatenate(papers), tags)), shape=(X.shape[0], len(papers)))
-    return TfidfTransformer().fit_transform(X), Y
+    X.sum_duplicates()
+    return X, Y
 
 
 def _cooking(data: Path) -> tuple[Matrix, Matrix]:
+    texts, Y = cooking_texts(data)
+    return Vectoriser(stop_words="english").fit_transform(texts), Y
+
+
+def cooking_texts(data: Path) -> tuple[list[str], Matrix]:
+    """Visible texts and tags of the questions about cooking."""
     archive = zipfile.ZipFile(data / "stackexchange" / "cooking.csv.zip")
     with archive, archive.open(archive.namelist()[0]) as file:
         tags = [q["tags"].split() for q in csv.DictReader(io.TextIOWrapper(file, "utf-8", newline=""))]
     Y = MultiLabelBinarizer(sparse_output=True).fit_transform(tags)
-    return Vectoriser(stop_words="english").fit_transform(read_texts(data, "cooking")), Y
+    return read_texts(data, "cooking"), Y
 
 
 def _made_up(data: Path | None) -> tuple[Matrix, Matrix]:

@@ -30,7 +30,8 @@ class PMM(ExplainedTopics, TagModel):
 
     Parameters
     ----------
-    n_classes : topics to cut; None takes one to 40 documents, at most 300. Fewer where nothing is left to cut.
+    n_classes : topics to cut; None takes one to 40 documents, for "rerank" one to 200, at most 300. Fewer where nothing
+        is left to cut.
     n_components : components of all mixtures together; None takes a third more than classes.
     n_word_clusters : word clusters of each class.
     n_words : words that the mixture looks at, those that tell most about classes (mutual information); None takes all.
@@ -138,7 +139,7 @@ class PMM(ExplainedTopics, TagModel):
         n_word_clusters: int = 30,
         n_words: int | None = None,
         scoring: str = "rerank",
-        n_searched: int = 15,
+        n_searched: int = 9,
         n_neighbors: int = 50,
         power: float = 2.0,
         temper: float = 0.1,

@@ -23,12 +23,14 @@ from tagcore.text.selection import class_counts, mutual_information_of_counts
 from tagcore.training import FitContext, train
 
 DOCUMENTS_PER_CLASS = 40  # where the number of classes is left open
+SEARCHED_PER_CLASS = 200  # the same where neighbours are searched in classes: small ones are more work than they save
 MOST_CLASSES = 300
 
 
-def number_of_classes(n_classes: int | None, n_documents: int) -> int:
-    """Gives the number that was asked for, or one class to forty documents, at most 300."""
-    return n_classes or int(np.clip(n_documents // DOCUMENTS_PER_CLASS, 1, MOST_CLASSES))
+def number_of_classes(n_classes: int | None, scoring: str, n_documents: int) -> int:
+    """Gives the number that was asked for, or one class to so many documents as `scoring` wants, at most 300."""
+    size = SEARCHED_PER_CLASS if scoring == "rerank" else DOCUMENTS_PER_CLASS
+    return n_classes or int(np.clip(n_documents // size, 1, MOST_CLASSES))
 
 
 def edge_shards(rows: Rows, n_shards: int, executor: Executor) -> Shards:
@@ -81,7 +83,8 @@ def find_topics(model: Any, rows: Rows, shards: Shards, seed: int, context: FitC
     if not scale.any():  # nothing to cut by
         nowhere = np.zeros(rows.n_labels, np.int64), np.zeros(rows.n_features, np.int64)
         return Clusters(np.zeros(rows.n_rows, np.int64), *nowhere, [], 1)
-    wanted, shards = number_of_classes(model.n_classes, rows.n_rows), put_together(shards, LOCAL_EDGES)
+    wanted = number_of_classes(model.n_classes, model.scoring, rows.n_rows)
+    shards = put_together(shards, LOCAL_EDGES)
     cuts = train(
         CutLearner(scale, wanted, choose=model.choose, seed=seed, local_edges=LOCAL_EDGES),
         shards,

@@ -24,6 +24,16 @@ def test_nearest_is_a_stable_sort_of_the_positive_ones(sims, k):
     assert nearby[:count].tolist() == order[sims[order] > 0][:k].tolist()
 
 
+@pytest.mark.parametrize("n", [128 * 30, 128 * 30 + 1, 5000])
+@pytest.mark.parametrize("different", [3, 50, 10**6])
+def test_nearest_of_few_and_of_many_documents_to_a_wanted_one(n, different):
+    rng = np.random.default_rng(n)
+    sims = (rng.integers(-different // 4, different, n) / different).astype(np.float32)
+    nearby = np.empty(30, np.int64)
+    assert nearest(sims, nearby) == 30
+    assert nearby.tolist() == np.argsort(-sims, kind="stable")[:30].tolist()
+
+
 def _check_neighbours(model, X, queries):
     true = cosine_similarity(queries, X)
     for row, wanted in zip(queries, true, strict=True):

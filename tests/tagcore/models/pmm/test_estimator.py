@@ -71,6 +71,33 @@ def test_all_classes_together_are_all_neighbours(problem):
     np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
 
+def test_where_neighbours_are_searched_classes_are_larger(problem):
+    X, Y = problem
+    assert PMM().fit(X, Y).n_classes_ == 1
+    assert PMM(scoring="soft").fit(X, Y).n_classes_ == 300 // 40
+
+
+def test_votes_in_few_classes_are_those_of_a_loop_over_their_documents(problem):
+    X, Y = problem
+    model = PMM(n_classes=6, n_searched=2, n_neighbors=10).fit(X, Y)
+    groups = np.repeat(np.arange(model.n_classes_), model.class_sizes_)
+    words = np.repeat(np.arange(X.shape[1]), np.diff(model.posting_starts_[model.entry_starts_]))
+    shape = (groups.size, X.shape[1])
+    documents = sp.csr_matrix((model.posting_weights_, (model.posting_rows_, words)), shape=shape).toarray()
+    shape = (groups.size, Y.shape[1])
+    tagged = sp.csr_matrix((np.ones(model.row_tag_ids_.size), model.row_tag_ids_, model.row_tag_starts_), shape=shape)
+    posterior = model.class_posterior(X)
+    for i in np.flatnonzero(np.diff(X.indptr) > 0)[:40]:
+        row = X[i].toarray().ravel()
+        query = np.where(row > 0, (1 + np.log(np.maximum(row, 1))) * model.idf_, 0)
+        allowed = np.isin(groups, np.argsort(-posterior[i], kind="stable")[:2])
+        sims = np.where(allowed, documents @ (query / np.linalg.norm(query)), 0)
+        nearest = np.argsort(-sims, kind="stable")[:10]
+        votes = sims[nearest] ** 2
+        expected = votes @ tagged[nearest].toarray() / votes.sum()
+        np.testing.assert_allclose(model.predict_proba(X[i])[0], expected, atol=1e-5)
+
+
 def test_the_same_bits_on_any_executor_and_number_of_threads(problem):
     models = [PMM(n_classes=5).fit(*problem, executor=executor) for executor in (None, InProcess(1), InProcess(3))]
     for name in PMM._arrays:

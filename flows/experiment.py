@@ -64,7 +64,14 @@ def report_comparison(recipe: Recipe, comparison: Comparison, parent: str, works
     title = f"{recipe.name} on {comparison.data} {comparison.documents}".strip()
     folder = workspace.report_folder(safe_name(title))
     return report(
-        title, comparison.models, recipe.measures.primary, folder, parent, workspace.registry, recipe.measures.columns
+        title,
+        comparison.models,
+        recipe.measures.primary,
+        folder,
+        parent,
+        workspace.registry,
+        recipe.measures.columns,
+        recipe.published,
     )
 
 

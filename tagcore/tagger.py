@@ -16,7 +16,7 @@ from tagcore.corpus import Names, names_table
 from tagcore.labelling.expected_f import ExpectedF
 from tagcore.labelling.thresholds import load_thresholds, require_thresholds, save_thresholds
 from tagcore.scoring.calibration import CALIBRATORS, Calibrator
-from tagcore.scoring.explanation import WordPush, pushes
+from tagcore.scoring.explanation import NamedTopic, WordPush, pushes
 from tagcore.store.datasets import MANIFEST, Dataset, StoreError, write_dataset
 from tagcore.tag_model import TagModel
 from tagcore.text import Vectoriser
@@ -127,6 +127,16 @@ class Tagger:
         if explain is None:
             return None
         return pushes(explain(row, self.tag_names.index(tag)), self.vectoriser.terms_)
+
+    def explain_topic_row(self, row: sp.csr_matrix) -> NamedTopic | None:
+        """The topic that the one row of a text belongs to, and the words that made it so; None without topics."""
+        explain = getattr(self.model, "explain_topic", None)
+        if explain is None:
+            return None
+        choice = explain(row)
+        tags = [self.tag_names[tag] for tag in choice.tags]
+        words = pushes(choice, self.vectoriser.terms_)
+        return NamedTopic(choice.topic, choice.probability, choice.runner_up, tags, words, choice.fallback)
 
     def top_k(self, rows: sp.csr_matrix, k: int) -> tuple[np.ndarray, np.ndarray]:
         """The model's own ranking and scores."""

@@ -234,6 +234,9 @@ class Recipe(RecipePart):
     chosen_features: list[str] = Field([], description="features that a person set: these beat a data card's")
     models: list[ModelSettings] = Field(min_length=1)
     measures: MeasureSettings = MeasureSettings()
+    published: dict[str, dict[str, float]] = Field(
+        default_factory=dict, description="figures of a paper, by model and measure, to be drawn beside ours"
+    )
     promotion: PromotionSettings = PromotionSettings()
     tuning: TuningSettings | None = None
     grid: dict[str, list[Any]] = Field(default_factory=dict, description='settings such as "features.stem" to vary')
@@ -283,6 +286,14 @@ class Recipe(RecipePart):
             of_model = {"features": model.features, "calibrate": calibrate, "thresholds": model.thresholds}
             settings |= {f"models.{number}.{name}": bool(value) for name, value in of_model.items()}
         return [name for name, is_set in settings.items() if is_set]
+
+    @field_validator("published")
+    @classmethod
+    def _of_known_measures(cls, published: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
+        for figures in published.values():
+            for name in figures:
+                find(name)
+        return published
 
     @field_validator("seeds")
     @classmethod

@@ -48,7 +48,7 @@ def write_experiment(
     """Writes an experiment's tables and curves as one section, with the command that makes them again, by which the
     section is named: another command has a section of its own.
 
-    Pictures of curves are copied into the folder `pictures` beside the page.
+    Pictures of figures and curves are copied into the folder `pictures` beside the page.
     """
     name, command = recipe.name, ["tagflow", "experiment", Path(preset).name]
     for option, told, values in (("--data", "on", [data] if data else []), ("--without", "without", without)):
@@ -56,11 +56,21 @@ def write_experiment(
         name += "".join(f" {told} {Path(value).name}" for value in values)
     command += [part for setting in settings for part in ("-s", setting)]
     name += "".join(f" with {setting}" for setting in settings)
-    parts = [f"{recipe.about}\n", *(report.markdown(level="###") for report in result.reports)]
+    parts = [f"{recipe.about}\n"]
+    for report in result.reports:
+        parts.append(report.markdown(level="###"))
+        folder = Path(report.folder)
+        parts += [_picture(page, folder / p, f"{folder.name}-{p}", Path(p).stem) for p in report.pictures]
     for curves in result.curves:
         parts.append(curves.markdown(level="###"))
-        picture = page.parent / "pictures" / f"{Path(curves.folder).name}.png"
-        picture.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(Path(curves.folder) / "curves.png", picture)
-        parts.append(f"![quality against {curves.setting}](pictures/{picture.name})\n")
+        folder = Path(curves.folder)
+        parts.append(_picture(page, folder / "curves.png", f"{folder.name}.png", f"quality against {curves.setting}"))
     write_section(page, name, f"Experiment: {name}", "\n".join(parts), shlex.join(command))
+
+
+def _picture(page: Path, drawn: Path, name: str, about: str) -> str:
+    """Copies a picture beside the page, and gives the line that shows it there."""
+    picture = page.parent / "pictures" / name
+    picture.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(drawn, picture)
+    return f"![{about}](pictures/{name})\n"

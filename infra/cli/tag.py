@@ -61,7 +61,9 @@ def tag(
     lines and tables need `text` or `title`; other formats are those of `tagflow ingest`.
 
     `--explain` shows, for every tag, what each word of the text did to its score: a push up or down, and ± one
-    standard deviation of it where the model knows how sure it is. "(always)" is what the tag gets from any text.
+    standard deviation of it where the model knows how sure it is. "(always)" is what the tag gets from any text. A
+    model of topics also tells which topic the text belongs to, and what each word did to ln (its probability / that of
+    the next topic). Where no word decided, a line says why.
     """
     from infra.cli.explanation import cannot_explain
     from infra.cli.tagged import JsonLines, Lines, open_output, require_form
@@ -119,7 +121,8 @@ class _Job:
             suggestions = suggested[number] if written[number] else []
             row = rows[number] if self._explain else None
             why = {s.tag: tagger.explain_row(row, s.tag) for s in suggestions} if self._explain else {}
-            tagged.append(Tagged(id_, suggestions, known[number], why))
+            topic = tagger.explain_topic_row(row) if self._explain and suggestions else None
+            tagged.append(Tagged(id_, suggestions, known[number], why, topic))
         self.done += len(tagged)
         self.blank += written.count(False)
         self.unknown += sum(w and not n for w, n in zip(written, known, strict=True))

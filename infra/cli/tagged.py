@@ -11,10 +11,10 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from infra.cli.explanation import explanation_data, one_line, show_explanation
+from infra.cli.explanation import explanation_data, one_line, show_explanation, topic_data
 
 if TYPE_CHECKING:
-    from tagcore.scoring.explanation import WordPush
+    from tagcore.scoring.explanation import NamedTopic, WordPush
     from tagcore.tagger import Suggestion
 
 JSON_ENDINGS, PARQUET = (".jsonl", ".ndjson"), ".parquet"
@@ -25,12 +25,14 @@ _encode = json.JSONEncoder(ensure_ascii=False).encode  # made once: json.dumps w
 
 
 class Tagged(NamedTuple):
-    """One text: its tags, how many of its words the model knows, and why it got each tag where that was asked for."""
+    """One text: its tags, how many of its words the model knows, and where that was asked for why it got each tag, and
+    its topic."""
 
     id: str
     suggestions: list["Suggestion"]
     known_words: int
     why: dict[str, list["WordPush"] | None]
+    topic: "NamedTopic | None" = None
 
 
 class Output(Protocol):
@@ -52,7 +54,7 @@ class Lines:
             self._stream.write("\t".join(cells) + "\n")
             if text.why:
                 self._stream.flush()
-                show_explanation(text.why, self._words)
+                show_explanation(text.why, self._words, text.topic)
         self._stream.flush()
 
 
@@ -71,7 +73,9 @@ class JsonLines:
         tags: list[dict[str, Any]] = [{"tag": s.tag, "score": round(s.score, 6)} for s in text.suggestions]
         for tag in tags if text.why else ():
             tag |= explanation_data(text.why.get(tag["tag"]), self._words)
-        head = {"id": text.id} if self._ids else {}
+        head: dict[str, Any] = {"id": text.id} if self._ids else {}
+        if text.topic is not None:
+            head["topic"] = topic_data(text.topic, self._words)
         return {**head, "tags": tags, "known_words": text.known_words, "calibrated": self._calibrated}
 
 

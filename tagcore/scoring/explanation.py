@@ -20,22 +20,48 @@ class Explanation:
     fallback: str = ""  # why no word decided, where none did
 
 
+@dataclass(frozen=True)
+class TopicChoice:
+    """The most probable topic of a document, and what each word did to ln (its probability / that of the next one)."""
+
+    topic: int
+    probability: float
+    runner_up: int | None  # None where there is one topic alone
+    tags: np.ndarray  # the first ones of the topic
+    words: np.ndarray
+    push: np.ndarray
+    bias: float  # what lengths, sizes and shares of topics did; with all pushes the logarithm
+    fallback: str = ""  # why no word decided, where none did
+
+
+class NamedTopic(NamedTuple):
+    """A `TopicChoice` by the names of its words and tags."""
+
+    topic: int
+    probability: float
+    runner_up: int | None
+    tags: list[str]
+    words: list["WordPush"]  # strongest first, the bias last
+    fallback: str
+
+
 class WordPush(NamedTuple):
-    """The push of one word on the score of a tag; `word` is None for the bias."""
+    """The push of one word on the score of a tag; `word` is None for the bias, which may say why no word decided."""
 
     word: str | None
     push: float
     spread: float | None
+    fallback: str = ""
 
 
-def pushes(explanation: Explanation, terms: np.ndarray) -> list[WordPush]:
+def pushes(explanation: Explanation | TopicChoice, terms: np.ndarray) -> list[WordPush]:
     """Names the words of an explanation, strongest push first, ties in the order of words; the bias comes last."""
     order = np.argsort(-np.abs(explanation.push), kind="stable")
-    spread = explanation.spread
+    spread = getattr(explanation, "spread", None)
     by_word = [
         WordPush(
             str(terms[explanation.words[i]]), float(explanation.push[i]), None if spread is None else float(spread[i])
         )
         for i in order
     ]
-    return [*by_word, WordPush(None, float(explanation.bias), None)]
+    return [*by_word, WordPush(None, float(explanation.bias), None, explanation.fallback)]

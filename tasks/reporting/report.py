@@ -1,9 +1,10 @@
 """Who is best: all measured models in one table, with intervals and a paired test against the best, and pictures."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from prefect import task
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
@@ -19,6 +20,8 @@ from tasks.registry.client import Registry
 from tasks.registry.model_card import measure_text
 from tasks.reporting.summary import ModelSummary, summarise_models
 from tasks.reporting.topics import splits_of, topics_markdown, topics_of
+
+Published = Mapping[str, Mapping[str, float]]  # figures of a paper, by model and measure
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,7 @@ class Report:
     rows: list[Row]
     folder: str
     key: str
+    pictures: list[str] = field(default_factory=list)  # file names of those that a page shows beside the table
 
     def markdown(self, level: str = "#") -> str:
         head = self.head()
@@ -79,21 +83,22 @@ def report(
     parent: str,
     registry: Registry,
     columns: Sequence[str] = (),
+    published: Published = MappingProxyType({}),
 ) -> Report:
     """Written as report.md, report.json and pictures, on the MLflow run, and as Prefect artifacts. It shows `columns`,
-    or the usual ones.
+    or the usual ones; where figures of a paper were `published`, ours are drawn beside them.
 
     Models of one label are one line: seeds are averaged document by document, or user by user, before intervals are
     drawn.
     """
     step = ProgressReporter(f"compare {len(measured)} models")
-    key = content_key(
-        "report", {"title": title, "primary": primary, "run": parent, "columns": list(columns)}, _evaluations(measured)
-    )
+    told = {"columns": list(columns), "published": {name: dict(of) for name, of in published.items()}}
+    parameters = {"title": title, "primary": primary, "run": parent, **told}
+    key = content_key("report", parameters, _evaluations(measured))
     made = _standing(folder, key)
     if made is None:
         step.tell("start")
-        made, files = _compare(title, measured, primary, folder, key, columns)
+        made, files = _compare(title, measured, primary, folder, key, columns, published)
         with registry.open() as client:
             for path in files:
                 client.log_artifact(parent, str(path))
@@ -120,9 +125,16 @@ def _standing(folder: Path, key: str) -> "Report | None":
 
 
 def _compare(
-    title: str, measured: list[EvaluatedModel], primary: str, folder: Path, key: str, chosen: Sequence[str] = ()
+    title: str,
+    measured: list[EvaluatedModel],
+    primary: str,
+    folder: Path,
+    key: str,
+    chosen: Sequence[str] = (),
+    published: Published = MappingProxyType({}),
 ) -> tuple[Report, list[Path]]:
     """The report, and the files that were written; report.json last, as the sign that all stand."""
+    from tasks.reporting.figures import draw_figures
     from tasks.reporting.plots import (
         compare,  # matplotlib is slow to import, and a report that stands is not drawn again
     )
@@ -134,15 +146,17 @@ def _compare(
     columns = [c for c in chosen or usual if c in known]
     rows = [_row(line, None if line is best else line.to_best(best, primary)) for line in lines]
     about = _about(lines, primary)
-    made = Report(title, about, primary, best.tested[0], columns, rows, str(folder), key)
     folder.mkdir(parents=True, exist_ok=True)
+    figures = draw_figures(measured, published, folder) if published else []
+    pictures = [figure.name for figure in figures]
+    made = Report(title, about, primary, best.tested[0], columns, rows, str(folder), key, pictures)
     summaries = {line.label: line.summary for line in lines}
     in_picture = chosen or {*shown_in("report picture"), primary, *shown_by_rule("report picture")}
     picture = compare(summaries, [c for c in columns if c in in_picture], best.held_out, folder / "comparison.png")
     topics, drawn = _topics(measured, folder)
     write_text(folder / "report.md", made.markdown() + topics)
     write_text(folder / "report.json", json.dumps(asdict(made), indent=1))
-    return made, [folder / "report.md", folder / "report.json", picture, *drawn]
+    return made, [folder / "report.md", folder / "report.json", picture, *figures, *drawn]
 
 
 def _about(lines: list[ModelSummary], primary: str) -> str:

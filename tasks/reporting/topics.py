@@ -28,10 +28,15 @@ def topics_of(model: Path) -> list[Topic]:
 
 def splits_of(model: Path, most: int) -> tuple[dict[str, Any], int] | None:
     """The first so many splits that topics were cut by, as a tree, and how many there are; None where none were."""
-    if not hasattr(_class_of(model), "split_tree"):
+    if not has_splits(model):
         return None
     pmm: Any = Tagger.load(model).model
     return (pmm.split_tree(most), len(pmm.splits_)) if len(pmm.splits_) else None
+
+
+def has_splits(model: Path) -> bool:
+    """Whether the model's topics were cut out of a graph."""
+    return hasattr(_class_of(model), "split_tree")
 
 
 def _class_of(model: Path) -> type[Estimator]:

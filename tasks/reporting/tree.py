@@ -41,20 +41,18 @@ def draw_splits(tree: dict[str, Any], n_splits: int, topics: Sequence[Topic], pa
         axes.annotate(f"{ncut:.2f}", (x, y), (3, 3), textcoords="offset points", fontsize=6, color=SOFT)
     for y, leaf in enumerate(leaves):
         axes.plot([leaf["depth"], deepest], [y, y], ":", color="lightgrey", linewidth=0.6, zorder=0)
-        axes.annotate(
-            _label(leaf, topics, n_splits), (deepest, y), (4, 0), textcoords="offset points", fontsize=7, va="center"
-        )
+        axes.annotate(_label(leaf, topics), (deepest, y), (4, 0), textcoords="offset points", fontsize=7, va="center")
     axes.set(xlim=(-0.2, deepest + 0.1), ylim=(len(leaves) - 0.4, -0.6))
     axes.axis("off")
     drawn = len(leaves) - 1
-    rest = f"; the first {drawn} of {n_splits} splits, which later ones refine" if n_splits > drawn else ""
+    rest = f" of one of its topics; the first {drawn} of {n_splits} splits, which later ones refine" if n_splits > drawn else ""
     axes.set_title(f"splits with their Ncut, documents and first tags{rest}", fontsize=8, loc="left")
     figure.savefig(path, dpi=150, bbox_inches="tight")  # labels stand right of the axes
     return path
 
 
-def _label(leaf: dict[str, Any], topics: Sequence[Topic], n_splits: int) -> str:
+def _label(leaf: dict[str, Any], topics: Sequence[Topic]) -> str:
     """Documents, and the first tags of the topic that kept the number of the cluster."""
     topic = next(topic for topic in topics if topic.number == leaf.get("cluster", 0))
     documents = leaf.get("documents", topic.documents)
-    return plain_text(shorten(f"{documents:,}  {', '.join(topic.tags)}", _LONGEST_LABEL, placeholder="…"))
+    return plain_text(shorten(f"{documents:,} · {', '.join(topic.tags)}", _LONGEST_LABEL, placeholder="…"))

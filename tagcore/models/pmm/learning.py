@@ -109,7 +109,7 @@ def learn_mixture(
     settings = MixtureSettings(
         n_word_clusters=model.n_word_clusters, length=model.length, mean_length=mean_length, tol=model.tol, seed=seed
     )
-    cuts = number_of_classes(model.n_classes, rows.n_rows) - 1
+    cuts = number_of_classes(model.n_classes, model.scoring, rows.n_rows) - 1
     shards = class_shards(rows, topics.documents, components, model.n_shards, context.executor, used)
     train(
         MixtureLearner(settings),

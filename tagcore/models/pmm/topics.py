@@ -5,7 +5,6 @@ weighted sum of what is linear in the words, and a rest that no word has.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,25 +13,12 @@ from scipy.special import logsumexp, softmax
 
 from tagcore.graph.clusters import SplitRecord, split_tree
 from tagcore.models.topics import Topic
-from tagcore.scoring.explanation import Explanation
+from tagcore.scoring.explanation import Explanation, TopicChoice
 
 NO_WORDS = "no word of it is known"
 NO_NEIGHBOURS = "no document of its topics has a word of it"
 NO_TOPIC = "no topic that it may belong to has the tag"
 _LEAST = 1e-6  # classes less probable than that give no tags by shares
-
-
-@dataclass(frozen=True)
-class TopicChoice:
-    """The most probable topic of a document, and what each word did to ln (its probability / that of the next one)."""
-
-    topic: int
-    probability: float
-    runner_up: int | None  # None where there is one topic alone
-    words: np.ndarray
-    push: np.ndarray
-    bias: float  # what lengths, sizes and shares of topics did; with all pushes the logarithm
-    fallback: str = ""  # why no word decided
 
 
 class ExplainedTopics:
@@ -51,15 +37,13 @@ class ExplainedTopics:
             rates = self._class_rates(k)
             telling = rates * np.log(rates / np.maximum(mean, np.finfo(float).tiny))
             words = [j for j in np.argsort(-telling, kind="stable")[:top] if telling[j] > 0]
-            own = slice(self.class_tag_starts_[k], self.class_tag_starts_[k + 1])
-            ids, shares = self.class_tag_ids_[own], self.class_tag_shares_[own]
-            best = np.lexsort((ids, -shares))[:top]
+            tags, shares = self._first_tags(k, top)
             listed.append(
                 Topic(
                     k,
                     float(sizes[k] / total),
-                    tuple(str(tag_names[i]) for i in ids[best]),
-                    tuple(shares[best].tolist()),
+                    tuple(str(tag_names[i]) for i in tags),
+                    tuple(shares.tolist()),
                     words=tuple(str(terms[j]) for j in words),
                     documents=int(sizes[k]),
                     ncut=cuts.get(k),
@@ -84,7 +68,8 @@ class ExplainedTopics:
         push = pushes[first] - pushes[rest[0]] if rest else np.zeros(row.nnz)
         ratio = logs[first] - logs[rest[0]] if rest else 0.0
         bias = float(ratio - push.sum())
-        return TopicChoice(first, float(probability[first]), *(rest or [None]), row.indices, push, bias, fallback)
+        tags = self._first_tags(first, 3)[0]
+        return TopicChoice(first, float(probability[first]), *(rest or [None]), tags, row.indices, push, bias, fallback)
 
     def explain(self: Any, X: Any, tag: int) -> Explanation:
         """Tells which words gave a document (one row) the tag.
@@ -101,13 +86,20 @@ class ExplainedTopics:
             return Explanation(row.indices, push, None, float((1 - self.beta) * part), soft.fallback)
         return self._explain_shares(row, tag)
 
+    def _first_tags(self: Any, k: int, top: int) -> tuple[np.ndarray, np.ndarray]:
+        """The most used tags of a class and their shares, ties to the lower tag."""
+        own = slice(self.class_tag_starts_[k], self.class_tag_starts_[k + 1])
+        ids, shares = self.class_tag_ids_[own], self.class_tag_shares_[own]
+        best = np.lexsort((ids, -shares))[:top]
+        return ids[best], shares[best]
+
     def _class_rates(self: Any, k: int) -> np.ndarray:
         """The rate of every word in a class, its components taken together."""
         own = slice(self.class_starts_[k], self.class_starts_[k + 1])
         return (self.component_shares_[own] @ self.rates_[own])[self.word_clusters_[:, k]]
 
     def _class_logs(self: Any, row: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
-        """ln (prior · likelihood) of every class, up to what all share, and each word's part of it, classes × words."""
+        """ln (prior · likelihood) of every class, up to what all share, and each word's part (classes × words)."""
         counts, words = row.data.astype(np.float64), row.indices
         sizes = self.class_sizes_ if self.prior == "empirical" else np.ones(self.n_classes_)
         with np.errstate(divide="ignore"):

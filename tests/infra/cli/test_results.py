@@ -17,6 +17,7 @@ class Part:
 
     folder: str = ""
     setting: str = "n_topics"
+    pictures: tuple[str, ...] = ()
 
     def markdown(self, level: str) -> str:
         return f"{level} a table\n\n| figures |\n"
@@ -104,3 +105,14 @@ def test_pictures_of_curves_are_copied_beside_the_page(tmp_path: Path) -> None:
     write_experiment(page, load_recipe("linear", {}), result, preset="linear", data="bibtex")
     assert "![quality against n_topics](pictures/linear-on-bibtex.png)" in page.read_text()
     assert (page.parent / "pictures" / "linear-on-bibtex.png").read_bytes() == b"a picture"
+
+
+def test_figures_of_a_report_are_copied_too(tmp_path: Path) -> None:
+    report = tmp_path / "reports" / "pmm-on-bibtex"
+    report.mkdir(parents=True)
+    (report / "figures.png").write_bytes(b"a picture")
+    page = tmp_path / "pmm.md"
+    result: Any = Result([Part(str(report), pictures=("figures.png",))], [])
+    write_experiment(page, load_recipe("pmm", {}), result, preset="pmm", data="bibtex")
+    assert "![figures](pictures/pmm-on-bibtex-figures.png)" in page.read_text()
+    assert (tmp_path / "pictures" / "pmm-on-bibtex-figures.png").read_bytes() == b"a picture"

@@ -12,6 +12,7 @@ from tagcore import Corpus
 from tagcore.baselines import KNN, OneVsRestLinear
 from tagcore.features.rows import InMemory
 from tagcore.fitting import fit_calibrated
+from tagcore.models import PMM
 from tagcore.tagger import Tagger
 from tagcore.text import Vectoriser
 from tasks.registry import client
@@ -32,6 +33,9 @@ def folder(tmp_path_factory):
     shares = corpus.tags.getnnz(axis=0) / len(TEXTS)
     Tagger(vectoriser, model, corpus.tag_names, calibrator, None, shares).save(made / "knn")
     Tagger(vectoriser, OneVsRestLinear().fit(rows.X, rows.Y), corpus.tag_names).save(made / "bare")
+    counts = Vectoriser(use_idf=False, norm=None)
+    pmm = PMM(n_classes=2).fit(counts.fit_transform(TEXTS), corpus.tags)
+    Tagger(counts, pmm, corpus.tag_names, None, None, shares).save(made / "pmm")
     return made
 
 
@@ -210,3 +214,25 @@ def test_standard_input_is_lines_or_json_lines(tagflow, folder):
     ]
     found = tagflow("tag", "--json", *model, stdin='{"id": "a", "text": "car"}\n{"id": "b", "text": "pear"}\n')
     assert rows_of(found.stdout.splitlines()) == [("a", ["cars"]), ("b", ["fruit"])]
+
+
+def test_topics_and_the_words_that_decided_are_told(run):
+    lines, _ = run("green pear", model="pmm", k=1, explain=True)
+    assert any(line.startswith("topic ") and "probability" in line for line in lines)
+    assert any("why fruit" in line for line in lines)
+    ((told,), _) = run("green pear", model="pmm", k=1, explain=True, as_json=True)
+    told = json.loads(told)
+    assert {"number", "probability", "runner_up", "tags", "words", "bias"} <= told["topic"].keys()
+    assert "fruit" in told["topic"]["tags"]
+    (tag,) = told["tags"]
+    assert {word["word"] for word in tag["words"]} <= {"green", "pear"}
+    assert sum(word["push"] for word in tag["words"]) + tag["bias"] == pytest.approx(tag["score"], abs=1e-5)
+
+
+def test_a_text_without_a_known_word_is_explained_by_that(run):
+    ((told,), _) = run("zeppelin", model="pmm", k=1, explain=True, as_json=True)
+    told = json.loads(told)
+    assert told["topic"]["fallback"] == "no word of it is known"
+    assert told["tags"][0]["fallback"] == "no word of it is known"
+    lines, _ = run("zeppelin", model="pmm", k=1, explain=True)
+    assert any("(no word of it is known)" in line for line in lines)

@@ -81,3 +81,54 @@ def test_tags_without_a_share_are_no_part_of_a_topic(drawn, tmp_path):
     plots.draw_topics(topics, tmp_path / "topics.png")
     assert [label.get_text() for label in drawn[0].axes[0].get_yticklabels()] == ["car, road", "all"]
     assert "| 0.6 | car 0.90, road 0.01 |" in topics_markdown(topics)
+
+
+def test_a_tree_of_splits_has_a_line_for_every_topic_and_says_what_it_leaves_out(tmp_path, monkeypatch):
+    from tagcore.graph.clusters import SplitRecord, split_tree
+    from tasks.reporting.tree import draw_splits
+
+    figures = []
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda figure, *_, **__: figures.append(figure))
+    sizes = {0: 1000}
+    records = []
+    for child in range(1, 40):
+        parent = max(sizes, key=lambda c: sizes[c])
+        half = sizes[parent] // 2
+        sizes[parent], sizes[child] = sizes[parent] - half, half
+        records.append(SplitRecord(parent, child, (sizes[parent], half), 0.5 + child / 100, 0.9))
+    topics = [Topic(c, 0.1, (f"tag {c}", "$x"), (0.5, 0.2), documents=n) for c, n in sizes.items()]
+    draw_splits(split_tree(records), 39, topics, tmp_path / "splits.png")
+    draw_splits(split_tree(records), 299, topics, tmp_path / "splits.png")
+    whole, upper = (figure.axes[0] for figure in figures)
+    labels = [text.get_text() for text in whole.texts]
+    assert sum("tag" in label for label in labels) == 40
+    assert sum(label.startswith("0.") for label in labels) == 39
+    assert f"{sizes[7]:,} · tag 7, \\$x" in labels
+    assert "of 299 splits" not in whole.get_title(loc="left")
+    assert "the first 39 of 299 splits" in upper.get_title(loc="left")
+
+
+def test_published_figures_are_stars_beside_our_lines(tmp_path, monkeypatch):
+    from tasks.reporting import figures
+
+    saved = []
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda figure, *_, **__: saved.append(figure))
+    curve = {
+        "k": list(range(1, 11)),
+        **{c: np.linspace(0.5, 0.9, 10) for c in ("accuracy", "exact", "precision", "tag_recall")},
+    }
+    published = {"PMM": {"acc@1": 0.6, "acc@9": 0.9, "P@1": 0.6, "tag recall@1": 0.1}, "VS": {"exact@1": 0.4}}
+    figures._draw_quality({"ours": curve}, published, tmp_path / "figures.png")
+    top, exact, recall = saved[0].axes
+    assert [list(line.get_xdata()) for line in top.lines] == [list(range(1, 10)), [1, 9]]
+    assert [list(line.get_ydata()) for line in exact.lines[1:]] == [[0.4]]
+    assert [list(line.get_xdata()) for line in recall.lines[1:]] == [[0.1], []]
+
+
+def test_companions_are_shares_of_the_documents_with_the_tag():
+    import scipy.sparse as sp
+
+    from tasks.reporting.figures import _companion_shares
+
+    tags = sp.csr_matrix([[1, 1, 0], [1, 0, 0], [0, 1, 1], [1, 1, 1]])
+    assert _companion_shares(tags, 0).tolist() == [0.0, 2 / 3, 1 / 3]

@@ -145,6 +145,17 @@ def test_topics_are_tables_of_tags():
     assert f"heaviest of {SHOWN + 3} topics" in text
 
 
+def test_topics_of_a_graph_are_told_all_with_words_documents_and_ncut():
+    topics = [
+        Topic(i, 0.1, ("a|b",), (0.5,), words=("x", "y"), documents=1234, ncut=0.25 if i else None)
+        for i in range(SHOWN + 3)
+    ]
+    text = topics_markdown(topics)
+    assert text.count("\n| ") == SHOWN + 3
+    assert "| 0 | 1,234 |  | a\\|b 0.50 | x, y |" in text
+    assert "| 1 | 1,234 | 0.250 | a\\|b 0.50 | x, y |" in text
+
+
 def test_a_card_tells_of_rules_and_topics():
     scores = np.random.default_rng(0).normal(size=(30, 6))
     evaluation = evaluate(Fixed(scores), sp.csr_matrix(scores), TRUTH, labelling=["half", "sampled"])

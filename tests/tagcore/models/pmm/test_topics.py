@@ -99,6 +99,7 @@ def test_one_topic_has_no_runner_up():
     model = PMM(scoring="soft").fit([[3.0, 0.0], [0.0, 2.0]], np.eye(2))
     choice = model.explain_topic([[1.0, 0.0]])
     assert (choice.topic, choice.probability, choice.runner_up, choice.bias) == (0, 1.0, None, 0.0)
+    assert choice.tags.tolist() == [0, 1]
 
 
 def test_topics_are_listed_with_tags_words_documents_and_the_cut_that_bounds_them():

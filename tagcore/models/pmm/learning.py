@@ -23,7 +23,7 @@ from tagcore.text.selection import class_counts, mutual_information_of_counts
 from tagcore.training import FitContext, train
 
 DOCUMENTS_PER_CLASS = 40  # where the number of classes is left open
-SEARCHED_PER_CLASS = 200  # the same where neighbours are searched in classes: small ones are more work than they save
+SEARCHED_PER_CLASS = 400  # the same where neighbours are searched in classes: small ones are more work than they save
 MOST_CLASSES = 300
 
 

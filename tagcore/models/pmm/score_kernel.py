@@ -106,6 +106,9 @@ def _votes_in_classes(words, values, chosen, index, tagging, idf, n_neighbors, p
     for c in chosen:
         places[c] = n
         n += documents[c + 1] - documents[c]
+    shifts = np.empty(n, np.int64)  # from places among the candidates to documents
+    for c in chosen:
+        shifts[places[c] : places[c] + documents[c + 1] - documents[c]] = documents[c] - places[c]
     square, query = 0.0, np.empty(words.size)
     for q in range(words.size):
         query[q] = _query_weight(values[q], idf[words[q]])
@@ -124,11 +127,8 @@ def _votes_in_classes(words, values, chosen, index, tagging, idf, n_neighbors, p
     nearby = nearby[: nearest(sims, nearby)]
     votes = weigh_votes(sims, nearby, power)
     nearby = nearby[: votes.size]
-    for i in range(nearby.size):  # from places among the candidates to documents
-        at = 0
-        while at + 1 < chosen.size and places[chosen[at + 1]] <= nearby[i]:
-            at += 1
-        nearby[i] += documents[chosen[at]] - places[chosen[at]]
+    for i in range(nearby.size):
+        nearby[i] += shifts[nearby[i]]
     for c in chosen:
         places[c] = -1
     return tally_votes(votes, nearby, tagging[0], tagging[1], tagging[2])
@@ -147,15 +147,18 @@ def _votes_of_row(words, values, mixture, search, n_neighbors, power, scratch):
 
 @njit(cache=True, nogil=True)
 def rerank_rows(data, indices, indptr, mixture, search, n_neighbors, power, tags, scores, voters):
-    """The best tags of CSR rows by votes in their most probable classes."""
+    """The best tags of CSR rows by votes in their most probable classes; returns how many rows got none."""
     lp, weights = _scratch(mixture)
-    scratch = lp, weights, np.full(weights.size, -1)
+    scratch, lost = (lp, weights, np.full(weights.size, -1)), 0
     for i in range(indptr.size - 1):
         row = slice(indptr[i], indptr[i + 1])
         candidates, sums = _votes_of_row(indices[row], data[row], mixture, search, n_neighbors, power, scratch)
         voters[i] = sums.size
         if sums.size:
             best_tags(candidates, sums, tags[i], scores[i])
+        else:
+            lost += 1
+    return lost
 
 
 @njit(cache=True, nogil=True)

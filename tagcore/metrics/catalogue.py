@@ -12,7 +12,7 @@ import numpy as np
 
 from tagcore.labelling.rules import rule_names
 from tagcore.metrics.calibration import SuggestionProbabilities
-from tagcore.metrics.intervals import Ratio
+from tagcore.metrics.intervals import Estimate, Ratio
 from tagcore.metrics.kendall import SuggestedOrder
 from tagcore.metrics.measure import Decides, LearnsFrom, Measure, Of, Place, Values
 from tagcore.metrics.propensity import PropensityHits
@@ -93,7 +93,7 @@ def quality_against_k(of: Of, evidence: Any, ks: Sequence[int]) -> dict[str, lis
 
 
 def _mean(values: Values) -> float:
-    return values.value if isinstance(values, Ratio) else float(np.mean(values))
+    return values.value if isinstance(values, Ratio | Estimate) else float(np.mean(values))
 
 
 def find(full_name: str) -> tuple[Measure, int | None]:

@@ -36,5 +36,5 @@ def held_out_values(tagger: Tagger, corpus: Dataset, features: Dataset, full_nam
         top, _ = tagger.top_k(words, k)
         truth = group.tags[rows][:, kept]
         truth.resize(rows.size, len(tags))
-        values.append(measure.compute(mark_hits(truth, ids[top]).padded(k), k))
+        values.append(np.asarray(measure.compute(mark_hits(truth, ids[top]).padded(k), k)))
     return np.concatenate(values)

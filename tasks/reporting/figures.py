@@ -38,12 +38,14 @@ def _draw_quality(curves: Mapping[str, Mapping[str, list]], published: Published
     )
     for number, (title, column, measure) in enumerate(panels, start=1):
         axes = _axes(figure, number, title, "k", "share of held-out documents")
+        axes.set(xlim=(0.5, _SUGGESTED + 0.5), xticks=range(1, _SUGGESTED + 1))
         for place, (label, curve) in enumerate(curves.items()):
             axes.plot(curve["k"][:_SUGGESTED], curve[column][:_SUGGESTED], label=plain_text(label), **_style(place))
         for place, (label, figures) in enumerate(published.items()):
             at = [(k, figures[f"{measure}@{k}"]) for k in range(1, _SUGGESTED + 1) if f"{measure}@{k}" in figures]
             axes.plot(*zip(*at, strict=True), **_star(place), label=plain_text(label)) if at else None
     axes = _axes(figure, 3, "tag precision against tag recall, k = 1 to 9", "tag recall", "tag precision")
+    axes.set(xlim=(0, 1))
     for place, curve in enumerate(curves.values()):
         axes.plot(curve["tag_recall"][:_SUGGESTED], curve["precision"][:_SUGGESTED], **_style(place))
     for place, figures in enumerate(published.values()):
@@ -99,7 +101,7 @@ def _axes(figure: Figure, number: int, title: str, x: str, y: str) -> Any:
     axes = figure.add_subplot(1, 3, number)
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_title(title, fontsize=9)
-    axes.set(xlabel=x, ylabel=y, xlim=(0, None), ylim=(0, 1))
+    axes.set(xlabel=x, ylabel=y, ylim=(0, 1))
     return axes
 
 

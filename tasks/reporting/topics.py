@@ -19,7 +19,7 @@ def topics_of(model: Path) -> list[Topic]:
     known = _class_of(model)
     if hasattr(known, "list_topics"):
         tagger = Tagger.load(model)
-        return tagger.model.list_topics(tagger.tag_names, tagger.vectoriser.terms_)  # type: ignore[attr-defined]
+        return tagger.model.list_topics(tagger.tag_names, tagger.vectoriser.terms_)
     if not hasattr(known, "topics_"):
         return []
     tagger = Tagger.load(model)

@@ -45,7 +45,8 @@ def draw_splits(tree: dict[str, Any], n_splits: int, topics: Sequence[Topic], pa
     axes.set(xlim=(-0.2, deepest + 0.1), ylim=(len(leaves) - 0.4, -0.6))
     axes.axis("off")
     drawn = len(leaves) - 1
-    rest = f" of one of its topics; the first {drawn} of {n_splits} splits, which later ones refine" if n_splits > drawn else ""
+    more = f" of one of its topics; the first {drawn} of {n_splits} splits, which later ones refine"
+    rest = more if n_splits > drawn else ""
     axes.set_title(f"splits with their Ncut, documents and first tags{rest}", fontsize=8, loc="left")
     figure.savefig(path, dpi=150, bbox_inches="tight")  # labels stand right of the axes
     return path

@@ -65,12 +65,11 @@ class ExplainedTopics:
         probability = np.asarray(self.class_posterior(row))[0]
         order = np.lexsort((np.arange(logs.size), -logs, -probability))
         fallback = "" if row.data.any() else NO_WORDS
-        first, rest = int(order[0]), [int(k) for k in order[1:2]]
-        push = pushes[first] - pushes[rest[0]] if rest else np.zeros(row.nnz)
-        ratio = logs[first] - logs[rest[0]] if rest else 0.0
-        bias = float(ratio - push.sum())
-        tags = self._first_tags(first, 3)[0]
-        return TopicChoice(first, float(probability[first]), *(rest or [None]), tags, row.indices, push, bias, fallback)
+        first, second = int(order[0]), int(order[1]) if logs.size > 1 else None
+        push = np.zeros(row.nnz) if second is None else pushes[first] - pushes[second]
+        ratio = 0.0 if second is None else logs[first] - logs[second]
+        bias, tags = float(ratio - push.sum()), self._first_tags(first, 3)[0]
+        return TopicChoice(first, float(probability[first]), second, tags, row.indices, push, bias, fallback)
 
     def explain(self: Any, X: Any, tag: int) -> Explanation:
         """Tells which words gave a document (one row) the tag.

@@ -122,6 +122,7 @@ def test_published_figures_are_stars_beside_our_lines(tmp_path, monkeypatch):
     top, exact, recall = saved[0].axes
     assert [list(line.get_xdata()) for line in top.lines] == [list(range(1, 10)), [1, 9]]
     assert [list(line.get_ydata()) for line in exact.lines[1:]] == [[0.4]]
+    assert all(axes.get_xlim()[0] < 1 < 9 < axes.get_xlim()[1] for axes in (top, exact))
     assert [list(line.get_xdata()) for line in recall.lines[1:]] == [[0.1], []]
 
 

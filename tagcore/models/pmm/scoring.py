@@ -29,8 +29,7 @@ def all_scores(model: "PMM", X: sp.csr_matrix) -> np.ndarray:
     """Scores of all tags of every row."""
     if model.scoring == "rerank":
         scores, voters = np.zeros((X.shape[0], model.n_labels_)), np.empty(X.shape[0], np.int64)
-        tables = _tables(model)
-        rerank_score_rows(*_kernel_rows(X), tables.mixture, *tables.search, scores, voters)
+        rerank_score_rows(*_kernel_rows(X), *_tables(model).search, scores, voters)
         scores[voters == 0] = model.popular_
         return scores
     posterior = log_posterior(model, X)
@@ -54,7 +53,7 @@ def best_tags_of_rows(model: "PMM", X: sp.csr_matrix, k: int) -> tuple[np.ndarra
     rows, tables = _kernel_rows(X), _tables(model)
     if model.scoring == "rerank":
         voters = np.empty(X.shape[0], np.int64)
-        if rerank_rows(*rows, tables.mixture, *tables.search, tags, scores, voters):  # some without a vote
+        if rerank_rows(*rows, *tables.search, tags, scores, voters):  # some without a vote
             tags[voters == 0], scores[voters == 0] = best_k(model.popular_[None], k)
         return tags, scores
     if model.scoring == "soft":

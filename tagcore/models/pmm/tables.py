@@ -20,17 +20,18 @@ class KernelTables:
     rates: np.ndarray  # of the model that they were made of
     settings: tuple[Any, ...]
     mixture: Mixture
-    search: tuple[Any, ...]  # (index, tagging, idf, classes to look into), neighbours and power of a vote
+    search: tuple[Any, ...]  # mixture, (index, tagging, idf, classes to look into), neighbours, power of a vote
     ranked: tuple[np.ndarray, np.ndarray, np.ndarray]
 
     @classmethod
     def of(cls, model: Any) -> "KernelTables":
         """Spreads rates over words, and ranks the tags of every class."""
+        mixture = _mixture(model)
         return cls(
             model.rates_,
             settings_of(model),
-            _mixture(model),
-            _search(model),
+            mixture,
+            (mixture, *_search(model)),
             ranked_tags(model.tag_classes_, model.log_ranks_, model.n_classes_),
         )
 

@@ -20,7 +20,7 @@ class KernelTables:
     rates: np.ndarray  # of the model that they were made of
     settings: tuple[Any, ...]
     mixture: Mixture
-    search: tuple[Any, ...]  # mixture, (index, tagging, idf, classes to look into), neighbours, power of a vote
+    search: tuple[Mixture, tuple[Any, ...], int, float]  # (index, tagging, idf, classes), neighbours, power of a vote
     ranked: tuple[np.ndarray, np.ndarray, np.ndarray]
 
     @classmethod
@@ -65,7 +65,7 @@ def _mixture(model: Any) -> Mixture:
     return table, log_shares, model.mass_, model.class_starts_, log_prior, scale, float(model.temper)
 
 
-def _search(model: Any) -> tuple[Any, ...]:
+def _search(model: Any) -> tuple[tuple[Any, ...], int, float]:
     documents = np.concatenate(([0], np.cumsum(model.class_sizes_))).astype(np.int64)  # where those of a class begin
     index = (
         documents,

@@ -5,7 +5,8 @@ from operator import getitem
 from typing import Any
 
 from tasks.naming import data_name
-from tasks.recipe import ModelSettings, Recipe
+from tasks.recipe import Recipe
+from tasks.recipe_settings import ModelSettings
 
 
 def grid_labels(recipe: Recipe, variant: Recipe, *groups: str, without: str | None = None) -> list[str]:

@@ -4,7 +4,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from tasks.recipe import FeatureSettings, Recipe, RecipeError, parse_recipe, set_value
+from tasks.recipe import Recipe, RecipeError, parse_recipe, set_value
+from tasks.recipe_settings import FeatureSettings
 
 PRESETS = Path(__file__).parent / "presets"
 

@@ -15,7 +15,8 @@ from tasks.evaluate import EvaluatedModel
 from tasks.kinds import kind_of, require_models
 from tasks.naming import data_name, errors_name_source, registered_name
 from tasks.promotion import Candidate
-from tasks.recipe import ModelSettings, Recipe, SplitSettings
+from tasks.recipe import Recipe
+from tasks.recipe_settings import ModelSettings, SplitSettings
 from tasks.registry.tracking import register as register_task
 from tasks.registry.tracking import track as track_task
 from tasks.thresholds import thresholds as thresholds_task

@@ -7,7 +7,8 @@ from flows.grid import models_in_tables
 from flows.stages import Job, build_jobs, train_and_evaluate
 from tagcore.labelling.rules import rule_named
 from tasks.evaluate import signed_value
-from tasks.recipe import ModelSettings, Recipe, RecipeError
+from tasks.recipe import Recipe, RecipeError
+from tasks.recipe_settings import ModelSettings
 from tasks.workspace import Workspace
 
 

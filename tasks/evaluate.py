@@ -21,7 +21,7 @@ from tasks.cache import PlannedResult, is_transient, run_cached, stored_key
 from tasks.cluster.backend import report_traffic
 from tasks.cluster.sessions import copy_to_workers, executor_for
 from tasks.progress import ProgressReporter
-from tasks.recipe import MeasureSettings
+from tasks.recipe_settings import MeasureSettings
 from tasks.workspace import Workspace
 
 

@@ -16,7 +16,7 @@ from tasks.cache import PlannedResult, is_transient, run_cached, stored_key
 from tasks.cluster.backend import report_traffic
 from tasks.cluster.sessions import copy_files_to_workers, executor_for
 from tasks.progress import ProgressReporter
-from tasks.recipe import FeatureSettings, SplitSettings
+from tasks.recipe_settings import FeatureSettings, SplitSettings
 from tasks.workspace import Workspace
 
 

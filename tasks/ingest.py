@@ -13,7 +13,7 @@ from tagcore.store.datasets import write_dataset
 from tagcore.synthetic.corpus import demo_corpus
 from tasks.cache import PlannedResult, is_transient, run_cached
 from tasks.progress import ProgressReporter
-from tasks.recipe import DataSettings
+from tasks.recipe_settings import DataSettings
 from tasks.workspace import Workspace
 
 ROWS_PER_GROUP = 8192

@@ -25,7 +25,8 @@ from tasks.ratings.ingest import ingest_ratings
 from tasks.ratings.model_card import recommender_card, recommender_facts
 from tasks.ratings.split import split_ratings
 from tasks.ratings.train import train_recommender
-from tasks.recipe import FeatureSettings, ModelSettings, Recipe, SplitSettings
+from tasks.recipe import Recipe
+from tasks.recipe_settings import FeatureSettings, ModelSettings, SplitSettings
 from tasks.registry.model_card import tagger_card, tagger_facts
 from tasks.registry.served import RECOMMENDER, TAGGER, ServedForm
 from tasks.reporting.examples import sample_texts, suggest_examples

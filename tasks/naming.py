@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tagcore.readers.dates import undated
 from tagcore.store.datasets import StoreError
-from tasks.recipe import DataSettings
+from tasks.recipe_settings import DataSettings
 
 _LONGEST = 48
 

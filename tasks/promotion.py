@@ -17,7 +17,7 @@ from tasks.cache import is_transient
 from tasks.evaluate import EvaluatedModel, signed_value
 from tasks.kinds import kind_of
 from tasks.progress import ProgressReporter
-from tasks.recipe import PromotionSettings
+from tasks.recipe_settings import PromotionSettings
 from tasks.registry.client import CHALLENGER, CHAMPION, MODEL_KEY, Registry, RegistryBusy, version_by_alias
 from tasks.registry.writer import only_writer
 

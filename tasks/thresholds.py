@@ -15,7 +15,7 @@ from tagcore.tag_model import TagModel
 from tasks.cache import PlannedResult, is_transient, read_record, run_cached, stored_key
 from tasks.cluster.sessions import executor_for
 from tasks.progress import ProgressReporter
-from tasks.recipe import ModelChoice
+from tasks.recipe_settings import ModelChoice
 from tasks.workspace import Workspace
 
 KIND = FILE = "thresholds"

@@ -18,7 +18,7 @@ from tasks.cluster.backend import report_traffic
 from tasks.cluster.sessions import copy_to_workers, executor_for
 from tasks.cluster.storage import storage_at
 from tasks.progress import ProgressReporter
-from tasks.recipe import ModelSettings
+from tasks.recipe_settings import ModelSettings
 from tasks.thresholds import stored_thresholds
 from tasks.workspace import Workspace
 

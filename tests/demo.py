@@ -5,7 +5,7 @@ from pathlib import Path
 from flows.recipes import load_recipe
 from tasks.features import features
 from tasks.ingest import ingest
-from tasks.recipe import DataSettings, FeatureSettings
+from tasks.recipe_settings import DataSettings, FeatureSettings
 from tasks.workspace import Workspace
 
 

@@ -12,7 +12,7 @@ from tagcore.recommender import Recommender
 from tagcore.store.datasets import write_dataset
 from tasks.cache import PlannedResult, is_transient, run_cached, stored_key
 from tasks.progress import ProgressReporter
-from tasks.recipe import MeasureSettings
+from tasks.recipe_settings import MeasureSettings
 from tasks.workspace import Workspace
 
 

@@ -12,7 +12,7 @@ from tagcore.synthetic.ratings import PlantedRatings
 from tasks.cache import PlannedResult, is_transient, run_cached
 from tasks.ingest import REJECTED
 from tasks.progress import ProgressReporter
-from tasks.recipe import DataSettings
+from tasks.recipe_settings import DataSettings
 from tasks.workspace import Workspace
 
 

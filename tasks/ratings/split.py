@@ -9,7 +9,7 @@ from tagcore.features.rating_split import KIND, RatingSplit, save_split
 from tagcore.ratings import Ratings, UserTaggings
 from tasks.cache import PlannedResult, is_transient, run_cached, stored_key
 from tasks.progress import ProgressReporter
-from tasks.recipe import SplitSettings
+from tasks.recipe_settings import SplitSettings
 from tasks.workspace import Workspace
 
 

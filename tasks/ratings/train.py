@@ -16,7 +16,7 @@ from tasks.cluster.backend import report_traffic
 from tasks.cluster.sessions import executor_for
 from tasks.cluster.storage import storage_at
 from tasks.progress import ProgressReporter
-from tasks.recipe import ModelSettings
+from tasks.recipe_settings import ModelSettings
 from tasks.workspace import Workspace
 
 

@@ -20,7 +20,7 @@ from tasks.evaluate import EvaluatedModel, evaluate, signed_value
 from tasks.features import features
 from tasks.ingest import ingest
 from tasks.progress import listen
-from tasks.recipe import MeasureSettings, ModelChoice, ModelSettings
+from tasks.recipe_settings import MeasureSettings, ModelChoice, ModelSettings
 from tasks.registry.tracking import track
 from tasks.reporting.topics import topics_of
 from tasks.thresholds import threshold_seconds, thresholds

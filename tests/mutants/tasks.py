@@ -218,7 +218,7 @@ TASKS = (
     ),
     Fault(
         "unknown settings of a recipe are taken",
-        "tasks/recipe.py",
+        "tasks/recipe_settings.py",
         'extra="forbid"',
         'extra="ignore"',
         "tests/tasks/test_recipe.py",

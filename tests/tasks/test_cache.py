@@ -7,7 +7,7 @@ from tasks import cache
 from tasks.cache import PlannedResult, read_record, run_cached
 from tasks.ingest import ingest
 from tasks.progress import listen
-from tasks.recipe import DataSettings
+from tasks.recipe_settings import DataSettings
 from tests.workspaces import workspace_at
 
 

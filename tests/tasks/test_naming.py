@@ -6,7 +6,7 @@ import pytest
 
 from tagcore.store.datasets import StoreError
 from tasks.naming import data_name, errors_name_source, registered_name, safe_name
-from tasks.recipe import DataSettings
+from tasks.recipe_settings import DataSettings
 
 SAFE = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
 

@@ -23,7 +23,7 @@ from tagcore.synthetic.corpus import demo_corpus
 from tagcore.tagger import Tagger
 from tagcore.text import Vectoriser
 from tasks.evaluate import signed_value
-from tasks.recipe import MeasureSettings, TuningSettings
+from tasks.recipe_settings import MeasureSettings, TuningSettings
 from tasks.registry.model_card import tagger_card
 from tasks.reporting.report import _compare
 from tests.tagcore.metrics.test_rule_quality import Fixed

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from tasks import promotion
 from tasks.evaluate import EvaluatedModel
 from tasks.promotion import Candidate, choose_challenger, corrected_level, decide, promote
-from tasks.recipe import PromotionSettings
+from tasks.recipe_settings import PromotionSettings
 from tasks.registry.client import CHALLENGER, CHAMPION, MODEL_KEY, Registry, version_by_alias
 
 

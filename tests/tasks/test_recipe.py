@@ -10,7 +10,8 @@ from tagcore.labelling.rules import rule_names
 from tagcore.tag_model import TagModel
 from tasks import recipe
 from tasks.kinds import kind_of, require_models
-from tasks.recipe import ModelChoice, RecipeError
+from tasks.recipe import RecipeError
+from tasks.recipe_settings import ModelChoice
 
 
 @pytest.mark.parametrize("name", preset_names())

@@ -8,7 +8,7 @@ import pytest
 from tagcore.training import Checkpoints
 from tasks import train as module
 from tasks.progress import listen
-from tasks.recipe import ModelSettings
+from tasks.recipe_settings import ModelSettings
 from tasks.train import train
 from tests.demo import demo_features
 from tests.workspaces import workspace_at

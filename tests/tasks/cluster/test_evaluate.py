@@ -16,7 +16,7 @@ from tasks.cache import RECORD
 from tasks.cluster.backend import Cluster, LocalWorkers, Scheduler
 from tasks.cluster.sessions import open_clusters
 from tasks.evaluate import evaluate
-from tasks.recipe import MeasureSettings, ModelSettings
+from tasks.recipe_settings import MeasureSettings, ModelSettings
 from tasks.thresholds import thresholds
 from tasks.train import train
 from tests.demo import demo_features

@@ -13,7 +13,7 @@ from tasks.cluster.backend import Cluster, LocalWorkers, Scheduler
 from tasks.cluster.sessions import open_clusters
 from tasks.cluster.storage import storage_at
 from tasks.features import features
-from tasks.recipe import FeatureSettings, SplitSettings
+from tasks.recipe_settings import FeatureSettings, SplitSettings
 from tests.tagcore.features.test_build import contents, counted_corpus, text_corpus
 from tests.tagcore.features.test_corpus_reader import damage
 from tests.workspaces import workspace_at

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from tasks import promotion
 from tasks.evaluate import EvaluatedModel
-from tasks.recipe import PromotionSettings
+from tasks.recipe_settings import PromotionSettings
 from tasks.registry.client import (
     CHAMPION,
     Registry,

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from tagcore.metrics.evaluation import Evaluation
 from tasks.evaluate import EvaluatedModel, evaluate
-from tasks.recipe import MeasureSettings, ModelSettings
+from tasks.recipe_settings import MeasureSettings, ModelSettings
 from tasks.registry.client import EVALUATION_KEY, Registry, RegistryError, require_reachable
 from tasks.registry.served import ServedForm
 from tasks.registry.tracking import comparison_run, register, track

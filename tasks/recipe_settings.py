@@ -1,0 +1,203 @@
+"""The groups of a recipe's settings: data, split, features, models, measures, tuning and promotion."""
+
+import itertools
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
+
+from tagcore.labelling.rules import rule_named, rule_names
+from tagcore.metrics.catalogue import find, primary_names, rule_of
+from tagcore.metrics.measure import SUGGESTED, LearnsFrom
+from tagcore.text.tokens import TOKEN_PATTERN
+
+CROSS_VALIDATED = "cross-validated"
+
+Rule = Annotated[
+    str, AfterValidator(lambda name: rule_named(name).name), Field(json_schema_extra={"enum": list(rule_names())})
+]
+
+
+class RecipePart(BaseModel):
+    """A group of settings; unknown names are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class DataSettings(RecipePart):
+    """What is learnt from, and its source: `demo`, or the path of a file or folder that a reader recognises."""
+
+    kind: LearnsFrom = Field("documents", description="tags of documents, or ratings that users gave to items")
+    source: str = "demo"
+    name: str | None = Field(
+        None,
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,47}$",
+        description="what reports and registered models call it",
+    )
+    documents: int = Field(4000, ge=10, description="how many documents the demo makes")
+    users: int = Field(1500, ge=10, description="how many users rate in the demo of ratings")
+    items: int = Field(400, ge=10, description="how many items are rated in the demo of ratings")
+    options: dict[str, Any] = Field(default_factory=dict, description="what the reader of that format takes")
+    skip_bad_rows: bool = False
+
+
+class SplitSettings(RecipePart):
+    """`auto` takes the source's own split where it has one, and draws by document id elsewhere.
+
+    Ratings are drawn by user and item; of these `newest` holds out the latest share of every user's.
+    """
+
+    kind: Literal["auto", "official", "drawn", "newest"] = "auto"
+    test: float | int = Field(0.2, description="a share of the documents or ratings, or so many documents")
+    seed: int = 0
+    redraw: bool = Field(False, description="another split for every seed of the recipe; of a drawn one")
+    validation: float = Field(0.0, ge=0, lt=1, description="measure on this share of the training documents instead")
+    train_documents: int | None = Field(None, ge=1, description="learn from so many documents only")
+    test_documents: int | None = Field(None, ge=1, description="measure on so many documents only")
+    revealed: float = Field(1.0, gt=0, le=1, description="learn from this share of the labels; hide the others")
+    min_tag_df: int = Field(1, ge=1, description="leave out tags on fewer documents to learn from")
+
+    @field_validator("test")
+    @classmethod
+    def _share_or_number(cls, test: float | int) -> float | int:
+        if not (test >= 1 if isinstance(test, int) else 0 < test < 1):
+            raise ValueError("expected a share between 0 and 1, or a whole number of documents")
+        return test
+
+    @field_validator("redraw")
+    @classmethod
+    def _drawn(cls, redraw: bool, known: ValidationInfo) -> bool:
+        if redraw and known.data.get("kind") != "drawn":
+            raise ValueError('only a drawn split can be drawn again, expected kind = "drawn" beside it')
+        return redraw
+
+
+class FeatureSettings(RecipePart):
+    """The vectoriser's settings, named as scikit-learn's TfidfVectorizer names them."""
+
+    strip_accents: Literal["ascii", "unicode"] | None = None
+    lowercase: bool = True
+    analyzer: Literal["word", "char", "char_wb"] = "word"
+    token_pattern: str = TOKEN_PATTERN
+    ngram_range: tuple[int, int] = Field((1, 1), description="shortest and longest n-gram, such as [1, 2]")
+    stop_words: Literal["english"] | list[str] | None = None
+    stem: str | None = Field(None, description="a Snowball language, such as english")
+    vocabulary: list[str] | None = Field(None, description="the terms to know, instead of those of the documents")
+    min_df: int | float = 1
+    max_df: int | float = 1.0
+    max_features: int | None = None
+    sublinear_tf: bool = False
+    use_idf: bool = True
+    smooth_idf: bool = True
+    binary: bool = False
+    norm: Literal["l1", "l2"] | None = "l2"
+
+    def on_top_of(self, **changes: Any) -> "FeatureSettings":
+        """Checks and applies changes to some of the settings."""
+        return FeatureSettings.model_validate(self.model_dump() | changes)
+
+
+class ModelChoice(RecipePart):
+    """One model of the house by class name, and its parameters."""
+
+    model: str
+    params: dict[str, Any] = Field(default_factory=dict)
+
+
+class ModelSettings(ModelChoice):
+    """A model of the recipe: a choice, a grid of further parameters, features of its own, and how it labels."""
+
+    grid: dict[str, list[Any]] = Field(default_factory=dict)
+    features: dict[str, Any] = Field(default_factory=dict, description="on top of the recipe's, for this model alone")
+    calibrate: Annotated[
+        Literal["isotonic", "platt"] | None, BeforeValidator(lambda given: None if given == "none" else given)
+    ] = Field("isotonic", description='how scores become probabilities of being right; "none" leaves them as they are')
+    called: str = Field("", description="its name in tables, instead of its class and parameters")
+    thresholds: str | None = Field(
+        None, description='"cross-validated": the tags\' thresholds of best F1; or a class name: those of that model'
+    )
+
+    @field_validator("features")
+    @classmethod
+    def _known_features(cls, features: dict[str, Any]) -> dict[str, Any]:
+        FeatureSettings.model_validate(features)
+        return features
+
+    @property
+    def label(self) -> str:
+        """The model's name in tables: its class and whatever tells it from others of that class."""
+        if self.called:
+            return self.called
+        chosen = sorted(self.params.items()) + ([("thresholds", self.thresholds)] if self.thresholds else [])
+        chosen += [(f"features.{name}", value) for name, value in sorted(self.features.items())]
+        return self.model + "".join(f" {name}={value}" for name, value in chosen)
+
+    @property
+    def threshold_model(self) -> ModelChoice | None:
+        """The model whose cross-validated thresholds this one labels by."""
+        if self.thresholds is None:
+            return None
+        if self.thresholds == CROSS_VALIDATED:
+            return ModelChoice(model=self.model, params=self.params)
+        return ModelChoice(model=self.thresholds)
+
+    def expand(self) -> Iterator["ModelSettings"]:
+        """Gives one model for every point of the grid."""
+        for values in itertools.product(*self.grid.values()):
+            point = dict(zip(self.grid, values, strict=True))
+            called = self.called and self.called + "".join(f" {name}={value}" for name, value in point.items())
+            yield self.model_copy(update={"params": {**self.params, **point}, "grid": {}, "called": called})
+
+
+class MeasureSettings(RecipePart):
+    """Of rankings, at each of `ks`; and of the labels that each rule of `labelling` gives."""
+
+    ks: list[int] = [1, 3, 5, 10]
+    primary: str = Field("nDCG@5", validate_default=True, description="what is best; MAE where ratings are learnt from")
+    labelling: list[Rule] = []
+    columns: list[str] = Field([], description="what tables show instead of the usual measures, such as exact@3")
+    timed: int = Field(0, ge=0, description="so many documents are tagged one by one and timed")
+
+    @field_validator("ks")
+    @classmethod
+    def _positive(cls, ks: list[int]) -> list[int]:
+        if not ks or min(ks) < 1:
+            raise ValueError("expected one or more numbers of tags, each at least 1")
+        return sorted(set(ks))
+
+    @field_validator("primary")
+    @classmethod
+    def _measured(cls, primary: str, known: ValidationInfo) -> str:
+        if "ks" in known.data:
+            names = [name for kind in get_args(LearnsFrom) for name in primary_names(known.data["ks"], kind)]
+            if primary not in names:
+                raise ValueError(f"expected one of {', '.join(names)}")
+        return primary
+
+    @field_validator("columns")
+    @classmethod
+    def _known(cls, columns: list[str], known: ValidationInfo) -> list[str]:
+        for name in columns:
+            k = find(name)[1]
+            if k is not None and k not in (*known.data.get("ks", ()), SUGGESTED):
+                raise ValueError(f"{name!r} is not measured, expected a k of ks")
+        return columns
+
+
+class TuningSettings(RecipePart):
+    """Every model's grid is searched on validation documents; only its best point is measured on the test."""
+
+    validation: float = Field(0.2, gt=0, lt=1, description="share of the training documents")
+    measure: str | None = Field(None, description='such as "macro-F1 (class-mass)"; none is the primary one')
+
+    @property
+    def rule(self) -> str | None:
+        """The labelling rule that the measure is of."""
+        return rule_of(self.measure or "")
+
+
+class PromotionSettings(RecipePart):
+    """A challenger is promoted when the paired interval of its gain on what was held out lies above `margin`."""
+
+    level: float = Field(0.95, gt=0.5, lt=1)
+    margin: float = Field(0.0, ge=0)

@@ -5,7 +5,8 @@ from numba import njit
 
 _LANES = 128  # a constant, so that the loops over it run in vector registers
 _TINY = np.finfo(np.float32).tiny  # smaller similarities count as none
-_LEAST_BITS, _MOST_BITS = (int(np.array(x, np.float32).view(np.int32)) for x in (_TINY, np.inf))
+_LEAST_BITS = int(np.array(_TINY, np.float32).view(np.int32))
+_SIXTY_FOURTH = 6 << 23  # in bits, from a similarity to a 64th of it
 _FEW = 128  # so many documents to a wanted one are few
 
 
@@ -71,20 +72,29 @@ def _reaching(bits, bar):
 
 
 @njit(cache=True, nogil=True)
+def _highest(bits):
+    highest = np.int32(0)
+    for document in range(bits.size):
+        highest = bits[document] if bits[document] > highest else highest
+    return highest
+
+
+@njit(cache=True, nogil=True)
 def _nearest_of_few(bits, nearby):
     """As `nearest`, of the bits of similarities, which as whole numbers have the same order where they are positive.
 
     A bar that some more than wanted reach is found by halving; those are sorted by similarity and number in one word.
     """
-    k, low, high = nearby.size, np.int32(_LEAST_BITS), np.int32(_MOST_BITS)
-    count = _reaching(bits, low)
+    k, low = nearby.size, np.int32(_LEAST_BITS)
+    count, high = _reaching(bits, low), np.int32(_highest(bits) + 1)
+    middle = max(np.int32(high - _SIXTY_FOURTH), np.int32(low + 1))  # most wanted ones are not much less alike
     while count > k + k // 4 and high - low > 1:
-        middle = np.int32(low + (high - low) // 2)
         above = _reaching(bits, middle)
         if above >= k:
             low, count = middle, above
         else:
             high = middle
+        middle = np.int32(low + (high - low) // 2)
     keys, size = np.empty(count, np.int64), 0
     for document in range(bits.size):
         if bits[document] >= low:

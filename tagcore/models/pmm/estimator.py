@@ -39,7 +39,7 @@ class PMM(ExplainedTopics, TagModel):
     scoring : how tags are scored. "rerank" lets the nearest documents of the most probable classes vote, "soft" adds up
         the shares of tags in all classes, "hard" is the published rank of a tag times the probability of its class,
         "mix" is soft with the tags that words were seen with.
-    n_searched : classes that "rerank" looks into; None takes a sixth of them, at least 3 and at most 15.
+    n_searched : classes that "rerank" looks into; None takes a fifth of them, at least 3 and at most 15.
     n_neighbors, power : documents that vote, and how much more the nearer ones count, for "rerank".
     temper : multiplies likelihoods, which are far too sure of one class at 1, the published value.
     rank_scale : "cluster" gives the best tag of every class the same rank; "none" is published.

@@ -39,7 +39,7 @@ class PMM(ExplainedTopics, TagModel):
     scoring : how tags are scored. "rerank" lets the nearest documents of the most probable classes vote, "soft" adds up
         the shares of tags in all classes, "hard" is the published rank of a tag times the probability of its class,
         "mix" is soft with the tags that words were seen with.
-    n_searched : classes that "rerank" looks into; None takes a fifth of them, at least 3 and at most 15.
+    n_searched : classes that "rerank" looks into.
     n_neighbors, power : documents that vote, and how much more the nearer ones count, for "rerank".
     temper : multiplies likelihoods, which are far too sure of one class at 1, the published value.
     rank_scale : "cluster" gives the best tag of every class the same rank; "none" is published.
@@ -95,7 +95,7 @@ class PMM(ExplainedTopics, TagModel):
         n_word_clusters=Whole(),
         n_words=Whole(none=True),
         scoring=Choice("rerank", "soft", "hard", "mix"),
-        n_searched=Whole(none=True),
+        n_searched=Whole(),
         n_neighbors=Whole(),
         power=Real(least=0),
         temper=Real(above=0, most=1),
@@ -139,7 +139,7 @@ class PMM(ExplainedTopics, TagModel):
         n_word_clusters: int = 30,
         n_words: int | None = None,
         scoring: str = "rerank",
-        n_searched: int | None = None,
+        n_searched: int = 7,
         n_neighbors: int = 50,
         power: float = 2.0,
         temper: float = 0.1,

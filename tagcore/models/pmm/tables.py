@@ -9,7 +9,6 @@ from sklearn.preprocessing import normalize
 
 from tagcore.models.pmm.score_kernel import UNRANKED
 
-FEWEST_SEARCHED, MOST_SEARCHED = 3, 15  # classes
 Mixture = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, float, float]
 
 
@@ -41,15 +40,6 @@ def settings_of(model: Any) -> tuple[Any, ...]:
     return model.prior, model.length, model.temper, model.n_searched, model.n_neighbors, model.power
 
 
-def classes_to_search(n_searched: int | None, n_classes: int) -> int:
-    """Gives the number that was asked for, or a fifth of the classes, at least 3 and at most 15; never more than all.
-
-    On 12,000 papers of citeulike-t a fifth comes within 0.01 of the top-1 accuracy of all neighbours.
-    """
-    wanted = n_searched or int(np.clip(round(n_classes / 5), FEWEST_SEARCHED, MOST_SEARCHED))
-    return min(wanted, n_classes)
-
-
 def _mixture(model: Any) -> Mixture:
     owners = np.repeat(np.arange(model.n_classes_), np.diff(model.class_starts_))
     logs = np.log(model.rates_).astype(np.float32)
@@ -76,7 +66,7 @@ def _search(model: Any) -> tuple[tuple[Any, ...], int, float]:
         model.posting_weights_,
     )
     tagging = model.row_tag_starts_, model.row_tag_ids_, np.ones(model.row_tag_ids_.size, np.float32)
-    where = index, tagging, model.idf_, classes_to_search(model.n_searched, model.n_classes_)
+    where = index, tagging, model.idf_, min(model.n_searched, model.n_classes_)
     return where, model.n_neighbors, float(model.power)
 
 

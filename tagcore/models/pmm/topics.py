@@ -12,7 +12,6 @@ import scipy.sparse as sp
 from scipy.special import logsumexp, softmax
 
 from tagcore.graph.clusters import SplitRecord, split_tree
-from tagcore.models.pmm.tables import classes_to_search
 from tagcore.models.topics import Topic
 from tagcore.scoring.explanation import Explanation, TopicChoice
 
@@ -167,7 +166,7 @@ class ExplainedTopics:
         logs, probability = self._class_logs(row)[0], np.asarray(self.class_posterior(row))[0]
         order = np.lexsort((np.arange(logs.size), -logs, -probability))
         chosen = np.zeros(self.n_classes_, bool)
-        chosen[order[: classes_to_search(self.n_searched, self.n_classes_)]] = True
+        chosen[order[: self.n_searched]] = True
         weights = np.where(row.data > 0, (1 + np.log(np.maximum(row.data, 1e-300))) * self.idf_[row.indices], 0.0)
         weights = weights / max(np.sqrt(np.square(weights).sum()), np.finfo(float).tiny)
         rows, columns, values = [np.empty(0, int)], [np.empty(0, int)], [np.empty(0)]

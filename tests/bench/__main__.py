@@ -44,6 +44,7 @@ SECTIONS = {
 }
 SCALE = {
     "scale-rcv1": Section("scale", "RCV1 in full on two workers"),
+    "scale-counts": Section("scale", "PMM: RCV1 in full on two workers"),
     "scale-delicious": Section("scale", "A million bookmarks and 100,000 tags on two workers"),
     "scale-same": Section("scale", "The same model on any number of workers"),
     "scale-overhead": Section("scale", "Two workers against two threads"),

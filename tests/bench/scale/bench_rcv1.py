@@ -1,15 +1,15 @@
 """RCV1 in full: 804,414 rows made from its true topics (103 of them, 47,236 words, about 77 in a row), on `local:2`
 with 6 GiB for each worker. Every line is a fresh cluster driven by a fresh process. A round is what progress tells of:
-an iteration, a merge of the hub, a shard of tags, a cut of PMM's graph. Held-out rows are tagged after it: all 4,414,
+an iteration, a merge of the hub, a shard of tags. Held-out rows are tagged after it: all 4,414,
 by kNN 1,000. Memory and bytes are of both; `moved` is what the driver wrote and read, `between` what workers gave each
-other or the driver. PMM learns from counts, all others from tf-idf.
+other or the driver.
 """
 
 from pathlib import Path
 from typing import Any
 
 from tagcore.baselines import KNN, OneVsRestLinear
-from tagcore.models import BMLPL, BOMC, PMM
+from tagcore.models import BMLPL, BOMC
 from tagcore.tag_model import TagModel
 from tests.bench.scale.corpora import RCV1, rcv1
 from tests.bench.scale.measured import Job, measured
@@ -22,17 +22,12 @@ MODELS: dict[str, TagModel] = {
     "OneVsRestLinear": OneVsRestLinear(),
     "kNN": KNN(),
 }
-ON_COUNTS: dict[str, TagModel] = {
-    "PMM, soft, K = 300": PMM(scoring="soft"),
-    "PMM, rerank, K = 300": PMM(),
-}
 
 
 def run(data: Path | None) -> list[dict[str, Any]]:
     """Nothing without the topics of RCV1."""
     if data is None:
         return []
-    made, counts = rcv1(data), rcv1(data, counts=True)
+    made = rcv1(data)
     jobs = [Job(what, model, made.features, RCV1, QUERIES if what == "kNN" else RCV1) for what, model in MODELS.items()]
-    jobs += [Job(what, model, counts.features, RCV1, RCV1) for what, model in ON_COUNTS.items()]
-    return [*made.costs, counts.costs[-1], *map(measured, jobs)]
+    return [*made.costs, *map(measured, jobs)]

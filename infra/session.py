@@ -2,9 +2,12 @@
 
 import logging
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from subprocess import DEVNULL
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -42,16 +45,22 @@ def prepare(home: Path | None, say: Callable[[str], None], cluster: str | None =
 
 
 def _use_the_wait(settings: "Settings", server: "Server") -> None:
-    """Does what a first run needs in any case while its server starts: imports, and the tables of the registry."""
+    """Does what a first run needs in any case while its server starts: imports, and the tables of the registry.
+
+    Then kernels are compiled beside it, while it reads its documents.
+    """
     from infra.stack.prefect import connect
 
     connect(server, settings.state)
     import flows.experiment
     import flows.nightly  # noqa: F401
+    from tagcore.precompile import is_compiled
     from tasks.registry.client import require_reachable
     from tasks.workspace import Workspace
 
     require_reachable(Workspace.from_settings(settings).registry)
+    if not is_compiled():
+        subprocess.Popen([sys.executable, "-m", "tagcore.precompile"], stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL)
 
 
 def require_prefect(api: str) -> None:

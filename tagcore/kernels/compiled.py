@@ -46,3 +46,8 @@ def lock_compiled_kernels() -> None:
         method = getattr(IndexDataCacheFile, name)
         if not hasattr(method, "__wrapped__"):
             setattr(IndexDataCacheFile, name, _under_lock(method, operation))
+
+
+def is_on_disk(kernel: Any) -> bool:
+    """Whether a kernel of today's source was compiled before, for any types."""
+    return bool(kernel._cache._cache_file._load_index())

@@ -1,11 +1,12 @@
 """Processes that compile at once, and the one folder of kernels that they share."""
 
+import importlib
 import multiprocessing
 import os
 
 from numba.core.caching import IndexDataCacheFile
 
-import tagcore.kernels  # noqa: F401  (takes the lock into use)
+from tagcore.kernels.compiled import is_on_disk  # its package takes the lock into use
 
 STAMP = "the source as it is"
 
@@ -44,3 +45,14 @@ def test_a_folder_that_takes_no_lock_still_gives_its_kernels(tmp_path):
     lock.unlink()
     lock.mkdir()
     assert IndexDataCacheFile(str(tmp_path), "kernel", STAMP).load("key") == "code"
+
+
+def test_a_kernel_is_on_disk_once_it_was_compiled(tmp_path, monkeypatch):
+    (tmp_path / "doubling.py").write_text(
+        "from numba import njit\n\n@njit(cache=True)\ndef double(x):\n    return 2 * x\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    double = importlib.import_module("doubling").double
+    assert not is_on_disk(double)
+    assert double(2) == 4
+    assert is_on_disk(double)

@@ -191,13 +191,6 @@ MODELS = (
         f"{_GRAPH}/test_low_rank.py",
     ),
     Fault(
-        "the first components of documents read in the order of classes",
-        "tagcore/models/pmm/mixture.py",
-        "if first is None else first[rows.row_numbers]",
-        "if first is None else first[: rows.n_documents]",
-        f"{_PMM}/test_starts.py",
-    ),
-    Fault(
         "centres of k-means that never move",
         "tagcore/models/pmm/starts.py",
         "            centres[c] = points[found == c].mean(axis=0)\n",

@@ -12,7 +12,7 @@ def kmeans_components(points: np.ndarray, labels: np.ndarray, components: np.nda
     found = np.zeros(labels.size, np.int64)
     order = np.argsort(labels, kind="stable")
     starts = np.searchsorted(labels[order], np.arange(components.size + 1))
-    for k in np.flatnonzero(components > 1):
+    for k in map(int, np.flatnonzero(components > 1)):
         own = order[starts[k] : starts[k + 1]]
         found[own] = k_means(points[own], int(components[k]), np.random.default_rng([seed, k]))
     return found

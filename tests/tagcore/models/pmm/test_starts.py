@@ -7,6 +7,7 @@ from sklearn.cluster import KMeans
 
 from tagcore.models import PMM
 from tagcore.models.pmm import learning
+from tagcore.models.pmm.growing import word_counts
 from tagcore.models.pmm.starts import k_means, kmeans_components
 
 
@@ -53,10 +54,14 @@ def test_components_are_numbered_inside_their_class():
 
 def test_components_begin_as_the_kinds_of_documents_of_a_topic():
     X, Y, _ = topics_of_two_kinds()
-    settings = {"n_classes": 2, "n_components": 4, "n_word_clusters": 4, "max_iter": 1, "scoring": "soft"}
+    settings = {"n_classes": 2, "n_components": 4, "n_word_clusters": 60, "max_iter": 1, "scoring": "soft"}
     model = PMM(start="kmeans", low_rank=4, **settings).fit(X, Y)  # by topic, and by kind in each
     assert model.class_sizes_.tolist() == [60, 60]
-    np.testing.assert_allclose(model.component_weights_, 30, atol=1.5)
+    words = word_counts(model).toarray()
+    of_kinds = np.column_stack([words[:, first : first + 6].sum(axis=1) for first in (8, 14, 28, 34)])
+    shares = of_kinds / of_kinds.sum(axis=1, keepdims=True)
+    assert sorted(shares.argmax(axis=1)) == [0, 1, 2, 3]
+    assert shares.max(axis=1).min() > 0.9
     again, drawn = (PMM(start=start, low_rank=4, **settings).fit(X, Y) for start in ("kmeans", "random"))
     for name in PMM._arrays:
         np.testing.assert_array_equal(getattr(model, name), getattr(again, name))

@@ -11,7 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagcore.graph.bipartite import scales
-from tagcore.graph.halving import Halves, edges_of, halve, halve_on_shards
+from tagcore.graph.halving import Factors, Halves, edges_of, halve, halve_on_shards
+from tagcore.graph.low_rank import ThinFactors
 from tagcore.graph.shard_kernel import weights_inside
 from tagcore.shards import Arrays, Shard, Shards
 
@@ -47,7 +48,8 @@ class CutLearner:
     """Learner of the cuts, one a round, on shards of documents: CSR blocks of the edges [Y | B].
 
     `scale` is the factor of every column, 0 for one that is not in the graph (see `column_scale`). `choose` says which
-    cluster is cut next: the `largest` by documents, or that of least `ncut`, which crumbles text.
+    cluster is cut next: the `largest` by documents, or that of least `ncut`, which crumbles text. With thin `factors`
+    of the graph every cluster is cut from these, by one process (see `low_rank`).
     """
 
     def __init__(
@@ -58,13 +60,14 @@ class CutLearner:
         choose: str = "largest",
         seed: int = 0,
         local_edges: int = LOCAL_EDGES,
+        factors: ThinFactors | None = None,
     ) -> None:
         if choose not in CHOICES:
             raise ValueError(f"choose must be one of {CHOICES}, got {choose!r}")
         if n_clusters < 1:
             raise ValueError(f"n_clusters must be at least 1, got {n_clusters}")
         self.scale, self.n_clusters, self.choose, self.seed = scale, n_clusters, choose, seed
-        self.local_edges = local_edges
+        self.local_edges, self.factors = local_edges, factors
 
     def init(self, shards: Shards) -> Arrays:
         counts = shards.collect(edge_counts, scale=self.scale)
@@ -116,15 +119,22 @@ class CutLearner:
         """Finds how to cut the first cluster, and where it is a small one also others that are small."""
         labels = arrays["rows"]
         edges = np.bincount(labels[labels >= 0], arrays["edges"][labels >= 0])
-        if edges[wanted[0]] > self.local_edges:
+        if self.factors is None and edges[wanted[0]] > self.local_edges:
             members = labels == wanted[0], arrays["columns"] == wanted[0]
             _note(arrays, wanted[0], halve_on_shards(shards, *members, self.scale, self.seed))
             return
-        small = wanted[edges[wanted] <= self.local_edges]
+        small = wanted if self.factors else wanted[edges[wanted] <= self.local_edges]
         shared = {"rows": labels, "columns": arrays["columns"], "scale": self.scale}
-        found = shards.regroup(take_cluster, small.tolist(), _stacked, **shared).collect(halve_step, seed=self.seed)
+        clusters = shards.regroup(take_cluster, small.tolist(), _stacked, **shared)
+        thin = [self._factors_of(labels == number, arrays["columns"] == number) for number in small]
+        found = clusters.collect(halve_step, seed=self.seed, factors=tuple(thin))
         for number, halves in zip(small, found, strict=True):
             _note(arrays, number, Halves(**halves) if halves else None)
+
+    def _factors_of(self, rows: np.ndarray, columns: np.ndarray) -> Factors | None:
+        """Gives the thin factors of one cluster."""
+        thin = self.factors
+        return None if thin is None else (thin.left[rows], thin.sigma, thin.right[columns])
 
 
 def column_scale(shards: Shards, n_tags: int, policy: str) -> np.ndarray:
@@ -212,9 +222,9 @@ def _stacked(*blocks: sp.csr_matrix) -> sp.csr_matrix:
     return sp.vstack(blocks, format="csr")
 
 
-def halve_step(shard: Shard, state: Arrays, seed: int) -> dict[str, Any]:
+def halve_step(shard: Shard, state: Arrays, seed: int, factors: tuple[Factors | None, ...]) -> dict[str, Any]:
     """Step: how the cluster that the shard is cut; nothing where it cannot be."""
-    halves = halve(shard.data, seed)
+    halves = halve(shard.data, seed, factors[shard.number])
     return {} if halves is None else vars(halves)
 
 

@@ -14,6 +14,7 @@ from scipy.sparse.csgraph import connected_components
 
 from tagcore.graph.cuts import best_cut
 from tagcore.graph.lanczos import leading_pair
+from tagcore.graph.low_rank import second_pair
 from tagcore.graph.shard_kernel import (
     degrees_within,
     differences_of_edges,
@@ -25,6 +26,7 @@ from tagcore.graph.shard_kernel import (
 from tagcore.shards import Arrays, Shard
 
 Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
+Factors = tuple[np.ndarray, np.ndarray, np.ndarray]  # of a cluster: rows of P, σ, rows of S (see `low_rank`)
 
 _FEWEST = 5  # documents on either side of a cut
 _LEAST_SHARE = 0.1  # of the documents of a cluster on either side
@@ -66,23 +68,29 @@ class _Whole:
         return [step(self._shard, self._state, **shared)]
 
 
-def halve(edges: sp.csr_matrix, seed: int = 0) -> Halves | None:
+def halve(edges: sp.csr_matrix, seed: int = 0, factors: Factors | None = None) -> Halves | None:
     """Gives the best cut of a graph in two; None where no cut leaves enough documents on both sides.
 
-    Nodes that have lost all their edges go with the larger side.
+    Nodes that have lost all their edges go with the larger side. With thin factors the order of the nodes comes from
+    them, the cut is still the best of the true edges.
     """
     rows, columns = (np.ones(n, bool) for n in edges.shape)
-    return halve_on_shards(_Whole(edges), rows, columns, columns.astype(np.float64), seed)
+    return halve_on_shards(_Whole(edges), rows, columns, columns.astype(np.float64), seed, factors)
 
 
 def halve_on_shards(
-    shards: _Parts, chosen: np.ndarray, columns: np.ndarray, scale: np.ndarray, seed: int
+    shards: _Parts,
+    chosen: np.ndarray,
+    columns: np.ndarray,
+    scale: np.ndarray,
+    seed: int,
+    factors: Factors | None = None,
 ) -> Halves | None:
     """Gives the best cut of the cluster of the chosen documents and columns (one bool each), as `halve` does."""
     least = fewest_documents(int(chosen.sum()))
     if chosen.sum() < 2 * least:
         return None
-    halves = _Halving(shards, chosen, np.where(columns, scale, 0.0)).halves(least, seed)
+    halves = _Halving(shards, chosen, np.where(columns, scale, 0.0), factors).halves(least, seed)
     shards.update(leave_step)
     if halves is None:
         return None
@@ -92,8 +100,8 @@ def halve_on_shards(
 class _Halving:
     """The cluster under the knife: shards know its rows, the driver the degrees of its columns."""
 
-    def __init__(self, shards: _Parts, chosen: np.ndarray, scale: np.ndarray) -> None:
-        self.shards, self.chosen = shards, chosen
+    def __init__(self, shards: _Parts, chosen: np.ndarray, scale: np.ndarray, factors: Factors | None) -> None:
+        self.shards, self.chosen, self.factors = shards, chosen, factors
         self._enter(scale)
 
     def _enter(self, scale: np.ndarray) -> None:
@@ -127,9 +135,9 @@ class _Halving:
         _, pieces[live] = np.unique(labels[live], return_inverse=True)
         return pieces
 
-    def _spectral(self, least: int, seed: int) -> Halves | None:
-        live = self.degrees > 0
-        e, root = self.degrees[live], np.sqrt(self.degrees[live])
+    def _second_pair(self, live: np.ndarray, seed: int) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+        """Gives σ₂, the coordinates of rows and live columns that have edges, and the degrees of all rows."""
+        root = np.sqrt(self.degrees[live])
 
         def whole(v: np.ndarray) -> np.ndarray:
             x = np.zeros(live.size)
@@ -140,16 +148,31 @@ class _Halving:
             z = self.shards.sum(gram_step, x=self.scale * whole(v / root))["z"]
             return (self.scale * z)[live] / root
 
-        if e.size < 2:
-            return None
         value, v = leading_pair(multiply, root / np.linalg.norm(root), seed=seed)
         sigma = float(np.sqrt(max(value, np.finfo(float).tiny)))
         coordinates = self.shards.collect(coordinate_step, x=self.scale * whole(v / root))
         rows = np.concatenate([found["degrees"] for found in coordinates])
         x = np.concatenate([found["x"] for found in coordinates])[rows > 0] / sigma
+        return sigma, x, v / root, rows
+
+    def _thin_pair(self, factors: Factors, live: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+        """Gives the same from the thin factors of the cluster."""
+        left, sigmas, right = factors
+        rows = np.concatenate(self.shards.collect(degrees_of_rows))
+        if np.count_nonzero(rows) < 2:
+            return 0.0, rows[rows > 0], self.degrees[live], rows
+        return *second_pair(left[rows > 0], sigmas, right[live], rows[rows > 0], self.degrees[live]), rows
+
+    def _spectral(self, least: int, seed: int) -> Halves | None:
+        live = self.degrees > 0
+        e = self.degrees[live]
+        if e.size < 2:
+            return None
+        pair = self._second_pair(live, seed) if self.factors is None else self._thin_pair(self.factors, live)
+        sigma, x, y, rows = pair
         if x.size < 2:
             return None
-        order, places = node_order(x, v / root)
+        order, places = node_order(x, y)
         row_places, column_places = np.full(self.chosen.size, -1), np.full(live.size, -1)
         row_places[np.flatnonzero(self.chosen)[rows > 0]], column_places[live] = places[: x.size], places[x.size :]
         sums = self.shards.sum(
@@ -229,6 +252,11 @@ def coordinate_step(shard: Shard, state: Arrays, x: np.ndarray) -> Arrays:
     found = np.empty(state["rows"].size)
     row_means(edges_of(shard.data), state["rows"], state["degrees"], x, found)
     return {"x": found, "degrees": state["degrees"]}
+
+
+def degrees_of_rows(shard: Shard, state: Arrays) -> np.ndarray:
+    """Step: the degrees of the rows."""
+    return state["degrees"]
 
 
 def joined_columns(shard: Shard, state: Arrays, scale: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ from tagcore.graph.node_ranks import SCALES
 from tagcore.models.pmm import growing, learning, scoring
 from tagcore.models.pmm.mixture import LENGTHS, narrowest
 from tagcore.models.pmm.score_kernel import UNRANKED
+from tagcore.models.pmm.starts import STARTS
 from tagcore.models.pmm.tables import document_index, word_tag_table
 from tagcore.models.pmm.topics import ExplainedTopics
 from tagcore.parameters import MOST_IDS, POSITIVE, ROUNDS, SEED, Choice, Real, Whole, limits
@@ -48,6 +49,9 @@ class PMM(ExplainedTopics, TagModel):
     beta : weight of words against classes, for "mix".
     length : "exposure" scales rates with the length of a document, "raw" is published.
     graph : weight of tags against words, see `bipartite_graph`; choose : which cluster is cut next.
+    low_rank : singular triplets of the graph, the trivial one included, that all clusters are cut from, the literal
+        step 5 of the paper; None cuts each from its edges. `captured_` is the share of the squared norm that they have.
+    start : where components of a mixture begin, at "random" or by "kmeans" on the spectral coordinates of documents.
     prior : of classes, "uniform" as published or "empirical".
 
     Examples
@@ -86,7 +90,7 @@ class PMM(ExplainedTopics, TagModel):
         "word_tag_weights_",
         *growing.STATISTICS,
     )
-    _facts = ("mean_length_", "n_classes_", "n_documents_")
+    _facts = ("mean_length_", "n_classes_", "n_documents_", "captured_")
     wanted_features = MappingProxyType({"use_idf": False, "norm": None})  # counts
     _rounds = ("max_iter",)
     _limits = limits(
@@ -106,6 +110,8 @@ class PMM(ExplainedTopics, TagModel):
         length=Choice(*LENGTHS),
         graph=Choice(*POLICIES),
         choose=Choice(*CHOICES),
+        low_rank=Whole(least=2, none=True),
+        start=Choice(*STARTS),
         prior=Choice("uniform", "empirical"),
         max_iter=ROUNDS,
         tol=Real(least=0),
@@ -131,6 +137,7 @@ class PMM(ExplainedTopics, TagModel):
     mean_length_: float
     n_classes_: int
     n_documents_: int
+    captured_: float  # share of the squared norm of the graph that its cuts see; 1 where they see the edges
 
     def __init__(
         self,
@@ -150,6 +157,8 @@ class PMM(ExplainedTopics, TagModel):
         length: str = "exposure",
         graph: str = "balanced",
         choose: str = "largest",
+        low_rank: int | None = None,
+        start: str = "random",
         prior: str = "uniform",
         max_iter: int = 30,
         tol: float = 1e-5,
@@ -172,6 +181,8 @@ class PMM(ExplainedTopics, TagModel):
         self.length = length
         self.graph = graph
         self.choose = choose
+        self.low_rank = low_rank
+        self.start = start
         self.prior = prior
         self.max_iter = max_iter
         self.tol = tol
@@ -225,12 +236,13 @@ class PMM(ExplainedTopics, TagModel):
         shards = learning.edge_shards(rows, self.n_shards, context.executor)
         seen = learning.survey(shards, rows.n_labels)
         self.mean_length_ = float(seen["words"] / seen["worded"]) if seen["worded"] else 1.0
-        topics = learning.find_topics(self, rows, shards, seed, context)
+        topics, thin = learning.find_topics(self, rows, shards, seed, context)
+        self.captured_ = thin.captured if thin and self.low_rank else 1.0
         counts = learning.class_taggings(shards, topics)
         used = learning.words_to_use(shards, topics, self.n_words)
         self.used_words_ = used.astype(np.int8)
         del shards  # the mixture reads its documents class by class
-        learnt = learning.learn_mixture(self, rows, topics, used, self.mean_length_, seed, context)
+        learnt = learning.learn_mixture(self, rows, topics, thin, used, self.mean_length_, seed, context)
         self.n_classes_ = topics.n_clusters
         self.rates_, self.component_shares_, self.mass_ = learnt["rates"], learnt["shares"], learnt["mass"]
         self.word_clusters_, self.class_starts_ = learnt["word_clusters"], learnt["class_starts"]
@@ -258,6 +270,8 @@ class PMM(ExplainedTopics, TagModel):
             raise ValueError(f"n_classes_ must be at least 1, got {classes!r}")
         if not isinstance(self.mean_length_, float) or not tiny <= self.mean_length_ < np.inf:
             raise ValueError(f"mean_length_ must be positive, got {self.mean_length_!r}")
+        if not isinstance(self.captured_, float) or not 0 <= self.captured_ <= 1:
+            raise ValueError(f"captured_ must be a share, got {self.captured_!r}")
         require_array(self.component_shares_, (components,), np.float64, "component_shares_", tiny, 1)
         require_array(self.mass_, (components,), np.float64, "mass_", 0)
         require_array(self.rates_, (components, self.n_word_clusters), np.float64, "rates_", tiny)

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 from tagcore.features.rows import XY, Rows, shards_of
 from tagcore.graph.clusters import LOCAL_EDGES, Clusters, CutLearner, clusters_of, column_scale, put_together
+from tagcore.graph.low_rank import ThinFactors, thin_factors
 from tagcore.graph.node_ranks import cluster_counts
 from tagcore.models.pmm.mixture import (
     MixtureLearner,
@@ -17,6 +18,7 @@ from tagcore.models.pmm.mixture import (
     share_components,
     statistics,
 )
+from tagcore.models.pmm.starts import COORDINATES, kmeans_components
 from tagcore.progress import Progress
 from tagcore.shards import Arrays, Executor, Shard, Shards
 from tagcore.text.selection import class_counts, mutual_information_of_counts
@@ -77,22 +79,30 @@ def _survey_step(shard: Shard, state: Arrays, n_tags: int) -> Arrays:
     }
 
 
-def find_topics(model: Any, rows: Rows, shards: Shards, seed: int, context: FitContext) -> Clusters:
-    """Cuts the graph of documents, words and tags; of `model` only the parameters are read."""
+def find_topics(
+    model: Any, rows: Rows, shards: Shards, seed: int, context: FitContext
+) -> tuple[Clusters, ThinFactors | None]:
+    """Cuts the graph of documents, words and tags; of `model` only the parameters are read.
+
+    Gives its leading singular triplets as well, where cuts or the start of the mixture want them.
+    """
     scale = column_scale(shards, rows.n_labels, model.graph)
     if not scale.any():  # nothing to cut by
         nowhere = np.zeros(rows.n_labels, np.int64), np.zeros(rows.n_features, np.int64)
-        return Clusters(np.zeros(rows.n_rows, np.int64), *nowhere, [], 1)
+        return Clusters(np.zeros(rows.n_rows, np.int64), *nowhere, [], 1), None
     wanted = number_of_classes(model.n_classes, model.scoring, rows.n_rows)
-    shards = put_together(shards, LOCAL_EDGES)
+    shards, thin = put_together(shards, LOCAL_EDGES), None
+    if model.low_rank or model.start == "kmeans":
+        thin = thin_factors(shards, scale, model.low_rank or COORDINATES, most_edges=LOCAL_EDGES, seed=seed)
+    factors = thin if model.low_rank else None
     cuts = train(
-        CutLearner(scale, wanted, choose=model.choose, seed=seed, local_edges=LOCAL_EDGES),
+        CutLearner(scale, wanted, choose=model.choose, seed=seed, local_edges=LOCAL_EDGES, factors=factors),
         shards,
         max_rounds=wanted - 1,
         progress=_part(context.progress, 0, wanted - 1 + model.max_iter),
         checkpoints=context.checkpoints and context.checkpoints.inside("cuts"),
     )
-    return clusters_of(shards, cuts.arrays, scale, rows.n_labels)
+    return clusters_of(shards, cuts.arrays, scale, rows.n_labels), thin
 
 
 def _part(progress: Progress, before: int, total: int) -> Progress:
@@ -101,7 +111,14 @@ def _part(progress: Progress, before: int, total: int) -> Progress:
 
 
 def learn_mixture(
-    model: Any, rows: Rows, topics: Clusters, used: np.ndarray, mean_length: float, seed: int, context: FitContext
+    model: Any,
+    rows: Rows,
+    topics: Clusters,
+    thin: ThinFactors | None,
+    used: np.ndarray,
+    mean_length: float,
+    seed: int,
+    context: FitContext,
 ) -> dict[str, Any]:
     """Runs EM on all classes and gives shares, rates, masses, word clusters and sums, class after class."""
     sizes = np.bincount(topics.documents[topics.documents >= 0], minlength=topics.n_clusters)
@@ -109,10 +126,13 @@ def learn_mixture(
     settings = MixtureSettings(
         n_word_clusters=model.n_word_clusters, length=model.length, mean_length=mean_length, tol=model.tol, seed=seed
     )
+    first = None
+    if thin is not None and model.start == "kmeans":
+        first = kmeans_components(thin.coordinates(), topics.documents, components, seed)
     cuts = number_of_classes(model.n_classes, model.scoring, rows.n_rows) - 1
     shards = class_shards(rows, topics.documents, components, model.n_shards, context.executor, used)
     train(
-        MixtureLearner(settings),
+        MixtureLearner(settings, first),
         shards,
         max_rounds=model.max_iter,
         progress=_part(context.progress, cuts, cuts + model.max_iter),

@@ -147,13 +147,16 @@ def used_words(X: sp.csr_matrix, used: np.ndarray) -> sp.csr_matrix:
 
 
 class MixtureLearner:
-    """Learner of EM: every round moves all classes on; shards keep the state of their own."""
+    """Learner of EM: every round moves all classes on; shards keep the state of their own.
 
-    def __init__(self, settings: MixtureSettings) -> None:
-        self.settings = settings
+    `first` is the component of its class that each document begins in; None draws it.
+    """
+
+    def __init__(self, settings: MixtureSettings, first: np.ndarray | None = None) -> None:
+        self.settings, self.first = settings, first
 
     def init(self, shards: Shards) -> Arrays:
-        shards.update(begin_step, settings=self.settings)
+        shards.update(begin_step, settings=self.settings, first=self.first)
         return {"reseeded": np.zeros(1)}
 
     def round(self, shards: Shards, arrays: Arrays, number: int) -> tuple[Arrays, Measures]:
@@ -168,8 +171,10 @@ class MixtureLearner:
         return abs(now - before) < self.settings.tol * abs(now)
 
 
-def begin_step(shard: Shard[ClassRows], state: Arrays, settings: MixtureSettings) -> tuple[Arrays, Arrays]:
-    """Step: documents go to components by chance, words to clusters by how often the class has them."""
+def begin_step(
+    shard: Shard[ClassRows], state: Arrays, settings: MixtureSettings, first: np.ndarray | None = None
+) -> tuple[Arrays, Arrays]:
+    """Step: documents go to their first components or by chance, words to clusters by how often the class has them."""
     rows = shard.data
     _, components, slots, _ = rows.layout
     n_classes, n_components = components.size - 1, int(components[-1])
@@ -187,7 +192,7 @@ def begin_step(shard: Shard[ClassRows], state: Arrays, settings: MixtureSettings
         "unseen": unseen,
         "lives": np.full(n_components, _FRESH, np.int64),
     }
-    forced = random_components(rows, settings.seed)
+    forced = random_components(rows, settings.seed) if first is None else first[rows.row_numbers]
     _em_round(rows, state, settings, forced)
     return state, {}
 

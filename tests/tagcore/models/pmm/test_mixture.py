@@ -28,11 +28,11 @@ def corpus(seed=0, documents=60, words=25, classes=3):
     return sp.csr_matrix(rng.poisson(rates[labels]).astype(float)), labels
 
 
-def learnt(X, labels, components, n_shards=1, rounds=12, **settings):
+def learnt(X, labels, components, n_shards=1, rounds=12, first=None, **settings):
     rows = InMemory(X, sp.csr_matrix((X.shape[0], 1)))
     mean = float(X.sum(axis=1).mean())
     shards = class_shards(rows, labels, np.asarray(components), n_shards, InProcess())
-    made = train(MixtureLearner(MixtureSettings(mean_length=mean, **settings)), shards, max_rounds=rounds)
+    made = train(MixtureLearner(MixtureSettings(mean_length=mean, **settings), first), shards, max_rounds=rounds)
     parts = shards.collect(learnt_classes)
     clusters = np.concatenate([part["word_clusters"] for part in parts], axis=1)
     return made.history, {n: np.concatenate([p[n] for p in parts]) for n in ("rates", "shares", "mass")}, clusters
@@ -93,6 +93,21 @@ def test_an_empty_component_begins_again_and_then_is_dropped():
     assert np.isfinite(state["rates"]).all()
     assert state["shares"].sum() == pytest.approx(1)
     assert history[-1]["reseeded"] == 0
+    nobody_in_three = np.zeros(40, int)
+    history, state, _ = learnt(X, np.zeros(40, int), [4], first=nobody_in_three, n_word_clusters=4, rounds=9, tol=0.0)
+    assert [measures["reseeded"] for measures in history] == [3] + [0] * 8  # once each
+    np.testing.assert_array_equal(state["shares"], [1, 0, 0, 0])
+
+
+def test_an_empty_component_begins_again_from_the_documents_explained_worst():
+    rng = np.random.default_rng(0)
+    X = np.zeros((40, 20))
+    X[:, :10] = rng.poisson(3.0, (40, 10))
+    X[[7, 30], 10:] = X[[7, 30], :10]  # words that no other document has: 5 % of all
+    first = np.zeros(40, int)
+    history, state, _ = learnt(sp.csr_matrix(X), first, [2], first=first, n_word_clusters=4, rounds=9, tol=0.0)
+    assert [measures["reseeded"] for measures in history] == [1] + [0] * 8
+    np.testing.assert_allclose(state["shares"], [39 / 42, 3 / 42], atol=1e-6)  # a document each on top of their own
 
 
 def test_components_are_shared_out_by_size():

@@ -20,7 +20,7 @@ SETTINGS = {"n_classes": 6, "n_components": 10, "n_word_clusters": 5, "scoring":
 def test_words_are_those_of_greatest_mutual_information():
     X, Y = noisy(200)
     shards = learning.edge_shards(InMemory(X, Y), 3, InProcess())
-    topics = learning.find_topics(PMM(n_classes=4), InMemory(X, Y), shards, 0, learning.FitContext())
+    topics, _ = learning.find_topics(PMM(n_classes=4), InMemory(X, Y), shards, 0, learning.FitContext())
     used = learning.words_to_use(shards, topics, 11)
     known = topics.documents >= 0
     gains = [mutual_info_score(X[known][:, [j]].toarray().ravel() > 0, topics.documents[known]) for j in range(40)]

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: setup run test test-units test-flows test-all mutants lint bench clean
+.PHONY: setup run test test-units test-tasks test-flows test-all mutants lint bench clean
 
 setup: $(VENV)/.ready
 
@@ -17,17 +17,20 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 run: setup
 	@$(BIN)/tagflow run
 
-# two halves side by side, so that what waits for a server does not wait alone; each finds the kernels that the other compiled
+# three parts side by side, as much of it is waiting for servers; each finds the kernels that the others compiled
 test: setup
-	@echo "running the tests in two halves, and lint; each speaks when it is done (about 11 minutes on 2 cores)"
-	@$(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),-O) test-flows test-units lint
+	@echo "running the tests in three parts, and lint; each speaks when it is done (about 11 minutes on 2 cores)"
+	@$(MAKE) --no-print-directory -j3 $(if $(filter output-sync,$(.FEATURES)),-O) test-units test-flows test-tasks lint
 
-# each half also runs the examples in the docstrings of its packages, with kernels that its tests compile anyway
+# each part also runs the examples in the docstrings of its packages, with kernels that its tests compile anyway
 test-units: setup
 	$(BIN)/python -m pytest -m "not slow" tests/tagcore tests/mutants tagcore
 
+test-tasks: setup
+	$(BIN)/python -m pytest -m "not slow" tests/tasks tasks
+
 test-flows: setup
-	$(BIN)/python -m pytest -m "not slow" tests/tasks tests/flows tests/infra tests/docs tasks flows infra
+	$(BIN)/python -m pytest -m "not slow" tests/flows tests/infra tests/docs flows infra
 
 test-all: lint
 	TAGFLOW_EXAMPLES=10 $(BIN)/python -m pytest

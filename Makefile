@@ -17,20 +17,21 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 run: setup
 	@$(BIN)/tagflow run
 
-# three parts side by side, as much of it is waiting for servers; each finds the kernels that the others compiled
+# all side by side, as much of it is waiting for servers; the units, which never wait, come first. Each part finds the
+# kernels that the others compiled.
 test: setup
 	@echo "running the tests in three parts, and lint; each speaks when it is done (about 11 minutes on 2 cores)"
-	@$(MAKE) --no-print-directory -j3 $(if $(filter output-sync,$(.FEATURES)),-O) test-units test-flows test-tasks lint
+	@$(MAKE) --no-print-directory -j4 $(if $(filter output-sync,$(.FEATURES)),-O) test-units test-flows test-tasks lint
 
 # each part also runs the examples in the docstrings of its packages, with kernels that its tests compile anyway
 test-units: setup
 	$(BIN)/python -m pytest -m "not slow" tests/tagcore tests/mutants tagcore
 
 test-tasks: setup
-	$(BIN)/python -m pytest -m "not slow" tests/tasks tasks
+	nice $(BIN)/python -m pytest -m "not slow" tests/tasks tasks
 
 test-flows: setup
-	$(BIN)/python -m pytest -m "not slow" tests/flows tests/infra tests/docs flows infra
+	nice $(BIN)/python -m pytest -m "not slow" tests/flows tests/infra tests/docs flows infra
 
 test-all: lint
 	TAGFLOW_EXAMPLES=10 $(BIN)/python -m pytest
@@ -41,7 +42,7 @@ mutants: setup
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	nice $(BIN)/mypy
 	$(BIN)/lint-imports
 
 bench: setup

@@ -17,10 +17,10 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 run: setup
 	@$(BIN)/tagflow run
 
-# all side by side, as much of it is waiting for servers; the units, which never wait, come first. Each part finds the
+# all side by side, as much of it is waiting for servers; flows and lint give way to the rest. Each part finds the
 # kernels that the others compiled.
 test: setup
-	@echo "running the tests in three parts, and lint; each speaks when it is done (about 14 minutes on 2 cores)"
+	@echo "running the tests in three parts, and lint; each speaks when it is done (about 15 minutes on 2 cores)"
 	@$(MAKE) --no-print-directory -j4 $(if $(filter output-sync,$(.FEATURES)),-O) test-units test-flows test-tasks lint
 
 # each part also runs the examples in the docstrings of its packages, with kernels that its tests compile anyway
@@ -28,7 +28,7 @@ test-units: setup
 	$(BIN)/python -m pytest -m "not slow" tests/tagcore tests/mutants tagcore
 
 test-tasks: setup
-	nice $(BIN)/python -m pytest -m "not slow" tests/tasks tasks
+	$(BIN)/python -m pytest -m "not slow" tests/tasks tasks
 
 test-flows: setup
 	nice $(BIN)/python -m pytest -m "not slow" tests/flows tests/infra tests/docs flows infra

@@ -1,13 +1,13 @@
 """Inner products of rows, dense or CSR, as a dense block; what distances and covariances are made of."""
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
 from tagcore.kernels.sparse import add_sparse_product, multiply_dense
 
-Matrix: TypeAlias = np.ndarray | sp.csr_matrix
+Matrix: TypeAlias = Any  # a dense array or CSR rows
 
 
 def dot_block(X: Matrix, Z: Matrix) -> np.ndarray:

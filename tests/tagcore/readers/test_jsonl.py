@@ -254,9 +254,7 @@ def test_fields_that_cannot_be(tmp_path: Path) -> None:
     path = jsonl(tmp_path / "a.jsonl", MEDIA)
     with pytest.raises(ValueError, match=r"fields has 'title', which every document has: name its column by title="):
         open_source(path, fields=["title"])
-    with pytest.raises(
-        ReadError, match=r"no 'descr', which fields names; there are 'description', 'names', "
-    ):
+    with pytest.raises(ReadError, match=r"no 'descr', which fields names; there are 'description', 'names', "):
         list(open_source(path, fields="descr").blocks())
     odd = jsonl(tmp_path / "b.jsonl", {"title": "a", "names": [1], "tags": []})
     with pytest.raises(BadRow, match=r"a string, or a list of strings, as names"):

@@ -10,7 +10,8 @@ from tagcore.metrics.catalogue import champion_measure
 from tasks.cluster.sessions import open_clusters
 from tasks.kinds import kind_of
 from tasks.naming import data_name, registered_name
-from tasks.promotion import Decision, promote
+from tasks.promotion.decision import Decision
+from tasks.promotion.promote import promote
 from tasks.ratings.examples import RecommendationExample
 from tasks.recipe import Recipe
 from tasks.registry.client import require_reachable
@@ -26,7 +27,7 @@ class NightlyResult:
 
     report: Report
     decision: Decision
-    model: str  # the address of the model in service
+    model: str | None  # the address of the model in service
     examples: list[TagExample] | list[RecommendationExample]
 
 
@@ -45,9 +46,10 @@ def nightly(recipe: Recipe) -> NightlyResult:
         evaluated = train_and_evaluate(recipe, build_jobs(recipe, data, workspace), workspace)
     parent = comparison_run(name, evaluated, registry)
     log_performance(clusters, [parent], registry)
-    candidates = register(recipe, data, evaluated, parent, workspace)
+    challenger = register(recipe, data, evaluated, parent, workspace)
     title = f"{recipe.name} on {data_name(recipe.data)}"
     table = report(title, evaluated, primary, workspace.report_folder(name), parent, registry)
-    decision = promote(name, candidates, data, primary, recipe.promotion, registry)
-    champion = f"models:/{name}@champion"
-    return NightlyResult(table, decision, champion, kind.examples(data, evaluated[0].prepared, champion, registry))
+    decision = promote(name, challenger, data, primary, recipe.promotion, registry)
+    champion = None if decision.in_service is None else f"models:/{name}@champion"
+    examples = [] if champion is None else kind.examples(data, evaluated[0].prepared, champion, registry)
+    return NightlyResult(table, decision, champion, examples)

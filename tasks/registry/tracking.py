@@ -10,6 +10,7 @@ import pandas as pd
 from mlflow.entities import Metric, Param
 from prefect import task
 
+from tagcore.metrics.catalogue import shown_in
 from tagcore.metrics.evaluation import Evaluation
 from tagcore.store.datasets import read_manifest
 from tasks.cache import is_transient, read_record, stored_key
@@ -17,7 +18,9 @@ from tasks.cluster.sessions import OpenClusters
 from tasks.evaluate import EvaluatedModel
 from tasks.kinds import Kind, kind_of
 from tasks.progress import ProgressReporter
-from tasks.registry.client import EVALUATION_KEY, MODEL_KEY, Registry, add_version, find_version, plain
+from tasks.registry.client import DATA_KEY, EVALUATION_KEY, MODEL_KEY, Registry, add_version, find_version, plain
+from tasks.registry.model_card import measure_text
+from tasks.registry.stored_once import store_once
 from tasks.registry.writer import WHOLE_KEY, only_writer
 from tasks.reporting.topics import topics_of
 from tasks.thresholds import threshold_seconds
@@ -94,7 +97,7 @@ def track(evaluated: EvaluatedModel, name: str, parent: str, registry: Registry)
     retry_delay_seconds=2,
     retry_condition_fn=is_transient,
 )
-def register(evaluated: EvaluatedModel, run: str, data: Path, name: str, registry: Registry) -> str:
+def register(evaluated: EvaluatedModel, run: str, data: Path, source: str, name: str, registry: Registry) -> str:
     """Registers a version and gives its number; that of the version that stands where this very evaluation has one."""
     kind, key = kind_of(evaluated.kind), stored_key(evaluated.evaluation, "evaluation")
     step = ProgressReporter(f"register {evaluated.label}{evaluated.which}")
@@ -109,10 +112,19 @@ def register(evaluated: EvaluatedModel, run: str, data: Path, name: str, registr
         example = kind.sample_input(data, evaluated.prepared)
         with mlflow.start_run(run_id=run, tags=writer.tags):
             model = kind.served.log(evaluated.model, example, {"data": name, "label": evaluated.label})
-        tags = {EVALUATION_KEY: key, MODEL_KEY: made["model"], "label": evaluated.label}
+        tags = {EVALUATION_KEY: key, MODEL_KEY: made["model"], DATA_KEY: data.name, "label": evaluated.label}
+        tags |= {"source": source, "quality": _quality(evaluation)}
         version = add_version(writer.client, name, model, tags, card)
+        store_once(registry, model, evaluated.model)
     step.tell("made")
     return version
+
+
+def _quality(evaluation: Evaluation) -> str:
+    """The measures of the card in one line, for whoever looks over what is in service."""
+    shown = [name for name in shown_in("model card") if name in evaluation.summary][:4]
+    of = f"on {evaluation.tested:,} held-out {evaluation.LEARNS_FROM}"
+    return ", ".join(f"{name} {measure_text(evaluation.summary[name])}" for name in shown) + f" {of}"
 
 
 def model_facts(evaluated: EvaluatedModel) -> dict[str, Any]:

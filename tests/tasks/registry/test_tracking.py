@@ -59,7 +59,7 @@ def registry(database, tmp_path):
 def track_and_register(registry, made):
     corpus, (model, _) = made
     parent = comparison_run.fn("demo", [model], registry)
-    return register.fn(model, track.fn(model, "demo", parent, registry), corpus, "demo", registry)
+    return register.fn(model, track.fn(model, "demo", parent, registry), corpus, "demo", "demo", registry)
 
 
 def runs_of(registry, where=""):

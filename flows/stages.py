@@ -92,7 +92,7 @@ def register(
     registry, name = workspace.registry, registered_name(recipe.name, data_name(recipe.data))
     runs = {id(model): track_task(model, name, parent, registry) for model in evaluated}
     best = choose_challenger(evaluated, recipe.measures.primary)
-    version = register_task(best, runs[id(best)], data, recipe.data.source, name, registry)
+    version = register_task(best, runs[id(best)], data, recipe, name, registry)
     return Candidate(best, version, len(evaluated))
 
 

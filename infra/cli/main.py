@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from infra.cli import doctor, experiment, ingest, models, run, schedule, stack, tag
+from infra.cli import clean, doctor, experiment, ingest, models, report, run, schedule, stack, tag
 from infra.cli.faults import STANDS, one_line_of
 
 INTERRUPTED = 130  # what typer makes of Ctrl-C
@@ -51,9 +51,11 @@ app.command()(doctor.doctor)
 app.command()(stack.up)
 app.command()(stack.down)
 app.command()(stack.status)
+app.command()(report.report)
 app.command()(models.models)
 app.command()(models.promote)
 app.command()(models.rollback)
+app.command()(clean.clean)
 app.command("open")(stack.open_page)
 app.command()(stack.logs)
 app.add_typer(schedule.app, name="schedule")

@@ -53,6 +53,11 @@ class Decision:
         return self.challenger if self.promoted else self.champion
 
     @property
+    def is_refusal(self) -> bool:
+        """Whether a model that is new was kept out of service."""
+        return not self.promoted and (self.difference is not None or bool(self.guards))
+
+    @property
     def tags(self) -> dict[str, str]:
         """What the version is told of the decision: every number, and every guard as a line."""
         plain = {f"promotion.{key}": str(value) for key, value in asdict(self).items() if key != "guards"}

@@ -12,6 +12,7 @@ import mlflow
 import pytest
 from pydantic import SecretStr
 
+from flows.recipes import load_recipe
 from tagcore.metrics.evaluation import Evaluation
 from tasks.evaluate import EvaluatedModel, evaluate
 from tasks.recipe_settings import MeasureSettings, ModelSettings
@@ -59,7 +60,7 @@ def registry(database, tmp_path):
 def track_and_register(registry, made):
     corpus, (model, _) = made
     parent = comparison_run.fn("demo", [model], registry)
-    return register.fn(model, track.fn(model, "demo", parent, registry), corpus, "demo", "demo", registry)
+    return register.fn(model, track.fn(model, "demo", parent, registry), corpus, load_recipe("demo"), "demo", registry)
 
 
 def runs_of(registry, where=""):

@@ -44,14 +44,15 @@ def features(
 
     def make(folder: Path, step: ProgressReporter) -> None:
         corpus = Dataset.open(data, "corpus", verify=False)
-        reader = CorpusReader(corpus, chosen)
+        vectoriser = Vectoriser(**settings.model_dump())
+        reader = CorpusReader(corpus, chosen, fields=vectoriser.field_names)
         storage = copy_files_to_workers(reader.storage, reader.files, workspace.cluster, corpus.key)
         with executor_for(workspace.cluster, workspace.threads) as executor:
             step.begin()
             make_features(
                 corpus,
                 folder,
-                Vectoriser(**settings.model_dump()),
+                vectoriser,
                 chosen,
                 executor=executor,
                 storage=storage,

@@ -11,6 +11,7 @@ from tagcore.metrics.catalogue import find, primary_names, rule_of
 from tagcore.metrics.measure import SUGGESTED, LearnsFrom
 from tagcore.text.tokens import TOKEN_PATTERN
 
+DEMOS = ("demo", "demo-media")
 CROSS_VALIDATED = "cross-validated"
 
 Rule = Annotated[
@@ -24,8 +25,18 @@ class RecipePart(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class PruningSettings(RecipePart):
+    """Of ratings: which tags and users who tag are kept, as papers on tags do before they measure."""
+
+    min_items_per_tag: int = Field(3, ge=0)
+    min_tags_per_user: int = Field(3, ge=0)
+    min_tags_per_item: int = Field(3, ge=0)
+    to_fixed_point: bool = Field(True, description="until nothing changes; else in one pass, which order decides")
+
+
 class DataSettings(RecipePart):
-    """What is learnt from, and its source: `demo`, or the path of a file or folder that a reader recognises."""
+    """What is learnt from, and its source: `demo`, `demo-media`, or the path of a file or folder that a reader
+    recognises."""
 
     kind: LearnsFrom = Field("documents", description="tags of documents, or ratings that users gave to items")
     source: str = "demo"
@@ -39,6 +50,12 @@ class DataSettings(RecipePart):
     items: int = Field(400, ge=10, description="how many items are rated in the demo of ratings")
     options: dict[str, Any] = Field(default_factory=dict, description="what the reader of that format takes")
     skip_bad_rows: bool = False
+    pruning: PruningSettings | None = Field(None, description="of ratings: leave out rare tags, and who hardly tags")
+
+    @property
+    def planted(self) -> bool:
+        """Whether the source is no file."""
+        return self.source in DEMOS
 
 
 class SplitSettings(RecipePart):
@@ -91,6 +108,10 @@ class FeatureSettings(RecipePart):
     smooth_idf: bool = True
     binary: bool = False
     norm: Literal["l1", "l2"] | None = "l2"
+    fields: dict[str, float] | None = Field(
+        None, description="weights of named fields, such as {title = 4, text = 1}; none: title and text as one text"
+    )
+    own_columns: list[str] = Field([], description="fields whose words have columns of their own")
 
     def on_top_of(self, **changes: Any) -> "FeatureSettings":
         """Checks and applies changes to some of the settings."""

@@ -37,17 +37,31 @@ def recipe_from_options(
     return recipe
 
 
+def usual_preset(data: str | None) -> str:
+    """The preset that `run` follows where none is named: by what the data is, which is looked at."""
+    from tagcore.readers.ratings import holds_ratings
+
+    if data is None:
+        return "demo"
+    return "ratings" if holds_ratings(data) else "nightly"
+
+
 def _look_at_data(recipe: "Recipe") -> None:
     """Opens every source of the recipe, without reading on."""
     from tagcore.readers import open_source
-    from tagcore.readers.ratings import RatingsSource
+    from tagcore.readers.ratings import RatingsSource, holds_ratings
 
-    sources = {point.data.source: point.data for point in recipe.expand() if point.data.source != "demo"}
+    sources = {point.data.source: point.data for point in recipe.expand() if not point.data.planted}
     if recipe.data.name is not None and len(sources) > 1:
         raise ValueError(f"data.name = {recipe.data.name!r} for {len(sources)} data sets, expected one to be named")
     for source, data in sources.items():
         if data.kind == "ratings":
             RatingsSource(source, **data.options)
+        elif holds_ratings(source):
+            raise ValueError(
+                f"{source}: holds ratings, and {recipe.name} learns from documents: take --recipe ratings, or a recipe "
+                'with data.kind = "ratings"'
+            )
         else:
             open_source(source, **data.options)
 

@@ -9,16 +9,36 @@ import scipy.sparse as sp
 from tagcore.ratings import UserTaggings
 
 
-def tag_counts(taggings: UserTaggings | None, of: str, size: int) -> sp.csr_matrix:
-    """Counts of tags, (users or items) × tags: of a user, the items that have the tag from him; of an item, the users.
-
-    `of` is "user" or "item". A triple that is told twice counts once.
-    """
-    if taggings is None or not len(taggings):
-        return sp.csr_matrix((size, 0 if taggings is None else len(taggings.tag_names)))
+def user_tag_counts(taggings: UserTaggings | None, n_users: int) -> sp.csr_matrix:
+    """Users × tags: the items that have the tag from the user; a tagging that is told twice counts once."""
+    if taggings is None:
+        return sp.csr_matrix((n_users, 0))
     triples = taggings.table.group_by(["user", "item", "tag"]).aggregate([])
-    cells = triples[of].to_numpy(), triples["tag"].to_numpy()
-    return sp.csr_matrix((np.ones(cells[0].size), cells), shape=(size, len(taggings.tag_names)))
+    return _counted(triples["user"].to_numpy(), triples["tag"].to_numpy(), n_users, taggings)
+
+
+def item_tag_counts(taggings: UserTaggings | None, n_items: int) -> sp.csr_matrix:
+    """Items × tags: the users who gave the tag to the item, and one more for a tag that it has by itself."""
+    if taggings is None:
+        return sp.csr_matrix((n_items, 0))
+    triples = taggings.table.group_by(["user", "item", "tag"]).aggregate([])
+    tables = [triples] if taggings.item_tags is None else [triples, taggings.item_tags]
+    items, tags = (np.concatenate([table[column].to_numpy() for table in tables]) for column in ("item", "tag"))
+    return _counted(items, tags, n_items, taggings)
+
+
+def rated_tag_counts(taggings: UserTaggings | None, rated: sp.csr_matrix) -> sp.csr_matrix:
+    """Users × tags: the items with the tag, whoever gave it, among those that the user has rated."""
+    has_tag = item_tag_counts(taggings, rated.shape[1])
+    has_tag.data[:] = 1.0
+    has_rated = sp.csr_matrix((np.ones(rated.nnz), rated.indices, rated.indptr), shape=rated.shape)
+    counts = (has_rated @ has_tag).tocsr()
+    counts.sort_indices()
+    return counts
+
+
+def _counted(rows: np.ndarray, tags: np.ndarray, n: int, taggings: UserTaggings) -> sp.csr_matrix:
+    return sp.csr_matrix((np.ones(rows.size), (rows, tags)), shape=(n, len(taggings.tag_names)))
 
 
 def inverse_frequencies(counts: sp.csr_matrix) -> np.ndarray:

@@ -30,12 +30,12 @@ class PMF(TagiCoFi):
             if name
             in (
                 "n_factors", "alpha", "item_alpha", "biases", "damping", "feedback", "confidence", "solver", "schedule",
-                "step", "max_iter", "tol", "init", "scale", "n_shards", "warm_start", "random_state",
+                "step", "max_iter", "tol", "init", "n_shards", "warm_start", "random_state",
             )
         }
     )  # fmt: skip
     beta = gamma = threshold = 0.0
-    similarity, scope, positive, laplacian = "cosine", "own", "sigmoid", "sym"
+    profiles, similarity, scope, positive, laplacian = "own", "cosine", "own", "sigmoid", "sym"
     sigma = n_neighbors = max_df = None
     min_common = cg_steps = 1
     cg_tol = 1.0
@@ -55,7 +55,6 @@ class PMF(TagiCoFi):
         max_iter: int = 20,
         tol: float = 1e-4,
         init: str | None = None,
-        scale: Any = None,
         n_shards: int | None = None,
         warm_start: bool = False,
         random_state: Any = None,
@@ -73,7 +72,6 @@ class PMF(TagiCoFi):
         self.max_iter = max_iter
         self.tol = tol
         self.init = init
-        self.scale = scale
         self.n_shards = n_shards
         self.warm_start = warm_start
         self.random_state = random_state
@@ -99,6 +97,6 @@ class ShuffledTagiCoFi(TagiCoFi):
     the others, and only what TagiCoFi gains over this comes from tags.
     """
 
-    def _user_tags(self, taggings: UserTaggings | None, n: int) -> sp.csr_matrix:
-        counts = super()._user_tags(taggings, n)
-        return counts[np.random.default_rng([_SHUFFLE, self._seed()]).permutation(n)]
+    def _user_tags(self, taggings: UserTaggings | None, rated: sp.csr_matrix) -> sp.csr_matrix:
+        counts = super()._user_tags(taggings, rated)
+        return counts[np.random.default_rng([_SHUFFLE, self._seed()]).permutation(counts.shape[0])]

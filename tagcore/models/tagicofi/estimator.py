@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from tagcore.base import require_array, require_lists
-from tagcore.graph.profiles import TagProfiles, tag_counts
+from tagcore.graph.profiles import TagProfiles, item_tag_counts, rated_tag_counts, user_tag_counts
 from tagcore.graph.similarity import (
     LAPLACIANS,
     MEASURES,
@@ -23,12 +23,13 @@ from tagcore.models.tagicofi.descent import SCHEDULES, Descent
 from tagcore.models.tagicofi.serving import FoldingIn
 from tagcore.models.tagicofi.sides import WORK, Side
 from tagcore.models.tagicofi.targets import BIASES, FEEDBACKS, Targets, count_targets, rating_targets
-from tagcore.parameters import FLAG, POSITIVE, ROUNDS, SEED, Choice, Numbers, Real, Whole, limits
+from tagcore.parameters import FLAG, POSITIVE, ROUNDS, SEED, Choice, Real, Whole, limits
 from tagcore.rating_model import RatingModel
 from tagcore.ratings import Ratings, UserTaggings
 from tagcore.shards import Arrays
 from tagcore.training import FitContext, Learner, train
 
+SCALE_END = Real(none=True)
 _WIDE = 20  # factors, beyond which uniform ones would start far off the scale of the ratings
 _NORMAL_SPREAD = 0.1
 _COLD_SWEEPS = 50
@@ -42,13 +43,15 @@ class TagiCoFi(FoldingIn, RatingModel):
     factorisation (`PMF`). By default it works on what damped biases leave of the ratings and solves exactly;
     `TagiCoFi.published()` is the paper. A user without ratings has the factors of the neighbours; one without
     neighbours either gets the mean of the item, and an item that nobody rated the mean of the user. `predict` clips to
-    `scale` where it is given; recommendations are ranked by what was not clipped.
+    the scale of the ratings where that is known; recommendations are ranked by what was not clipped.
 
     Parameters
     ----------
     n_factors : dimensions of factors.
     alpha, item_alpha : weights of the squares of users' and items' factors; None takes alpha for both.
     beta, gamma : weights of the graphs of users and of items.
+    profiles : tags of a user are the "own", which he gave, or those of what he has "rated", whoever gave them, and what
+        items have by themselves, such as genres: for ratings whose users hardly tag.
     similarity, scope, positive, sigma : what makes two profiles of tags alike, see `tagcore.graph.similarity.Likeness`.
     n_neighbors : most alike that each chooses, None for all; min_common : tags that linked ones share at least;
         threshold : links are stronger; max_df : a tag that more have proposes no link, None for no limit.
@@ -63,7 +66,6 @@ class TagiCoFi(FoldingIn, RatingModel):
     max_iter, tol : rounds, and the relative fall of the objective at which they end.
     init : "uniform" in 0..1 as published, "scaled" so that products begin at the mean rating, "normal" around 0; None
         chooses by `biases` and `n_factors`.
-    scale : [lowest, highest] value; a rating outside of it is refused.
     n_shards : None takes one to half a million ratings and links.
     warm_start : goes on from the factors there are, where users and items are as many as before.
 
@@ -95,7 +97,17 @@ class TagiCoFi(FoldingIn, RatingModel):
         "item_idf_",
         "item_degrees_",
     )
-    _facts = ("mean_", "fallback_", "n_tags_", "factor_", "sigma_", "item_factor_", "item_sigma_")
+    _facts = (
+        "mean_",
+        "fallback_",
+        "lowest_",
+        "highest_",
+        "n_tags_",
+        "factor_",
+        "sigma_",
+        "item_factor_",
+        "item_sigma_",
+    )
     _rounds = ("max_iter",)
     _limits = limits(
         n_factors=Whole(1, 10_000),
@@ -103,6 +115,7 @@ class TagiCoFi(FoldingIn, RatingModel):
         item_alpha=Real(least=0, none=True),
         beta=Real(least=0),
         gamma=Real(least=0),
+        profiles=Choice("own", "rated"),
         similarity=Choice(*MEASURES),
         scope=Choice(*SCOPES),
         positive=Choice(*POSITIVE_MAPS),
@@ -124,7 +137,6 @@ class TagiCoFi(FoldingIn, RatingModel):
         max_iter=ROUNDS,
         tol=Real(least=0),
         init=Choice(None, "uniform", "scaled", "normal"),
-        scale=Numbers(Choice(None)),
         n_shards=Whole(none=True),
         warm_start=FLAG,
         random_state=SEED,
@@ -149,6 +161,8 @@ class TagiCoFi(FoldingIn, RatingModel):
     item_degrees_: np.ndarray
     mean_: float
     fallback_: float  # what is answered where neither user nor item is known
+    lowest_: float | None  # of the ratings' scale, where that is known
+    highest_: float | None
     n_tags_: int
     factor_: float  # that all links were multiplied by
     sigma_: float
@@ -162,6 +176,7 @@ class TagiCoFi(FoldingIn, RatingModel):
         item_alpha: float | None = None,
         beta: float = 20.0,
         gamma: float = 0.0,
+        profiles: str = "own",
         similarity: str = "cosine",
         scope: str = "own",
         positive: str = "sigmoid",
@@ -183,7 +198,6 @@ class TagiCoFi(FoldingIn, RatingModel):
         max_iter: int = 20,
         tol: float = 1e-4,
         init: str | None = None,
-        scale: Any = None,
         n_shards: int | None = None,
         warm_start: bool = False,
         random_state: Any = None,
@@ -193,6 +207,7 @@ class TagiCoFi(FoldingIn, RatingModel):
         self.item_alpha = item_alpha
         self.beta = beta
         self.gamma = gamma
+        self.profiles = profiles
         self.similarity = similarity
         self.scope = scope
         self.positive = positive
@@ -214,7 +229,6 @@ class TagiCoFi(FoldingIn, RatingModel):
         self.max_iter = max_iter
         self.tol = tol
         self.init = init
-        self.scale = scale
         self.n_shards = n_shards
         self.warm_start = warm_start
         self.random_state = random_state
@@ -239,15 +253,12 @@ class TagiCoFi(FoldingIn, RatingModel):
         super()._check_params()
         if self.feedback == "counts" and self.solver != "als":
             raise ValueError(f'feedback="counts" needs solver="als", got solver={self.solver!r}')
-        if self.scale is not None and not (len(self.scale) == 2 and self.scale[0] < self.scale[1]):
-            raise ValueError(f"scale must be None or [lowest, highest], got {self.scale!r:.100}")
 
     def _fit(self, ratings: Ratings, taggings: UserTaggings | None, context: FitContext) -> None:
-        self._require_scale(ratings)
         rated = ratings.matrix
         targets = self._targets(rated)
-        profiles = TagProfiles.of(self._user_tags(taggings, rated.shape[0]))
-        item_profiles = TagProfiles.of(self._item_tags(taggings, rated.shape[1]))
+        profiles = TagProfiles.of(self._user_tags(taggings, rated))
+        item_profiles = TagProfiles.of(self._item_tags(taggings, rated))
         graph = self._graph(profiles, context) if self.beta else no_graph(rated.shape[0])
         item_graph = self._graph(item_profiles, context) if self.gamma else no_graph(rated.shape[1])
         users, items = self._sides(rated, targets, graph, item_graph)
@@ -264,13 +275,16 @@ class TagiCoFi(FoldingIn, RatingModel):
         self._keep_targets(rated, targets)
         self._keep_tags(profiles, graph, item_profiles, item_graph)
         self.user_factors_, self.item_factors_ = U, V
+        self.lowest_, self.highest_ = (None, None) if self.feedback == "counts" else ratings.scale or (None, None)
 
-    def _user_tags(self, taggings: UserTaggings | None, n: int) -> sp.csr_matrix:
-        counts = tag_counts(taggings, "user", n)
+    def _user_tags(self, taggings: UserTaggings | None, rated: sp.csr_matrix) -> sp.csr_matrix:
+        counts = (
+            user_tag_counts(taggings, rated.shape[0]) if self.profiles == "own" else rated_tag_counts(taggings, rated)
+        )
         return counts if self.beta else sp.csr_matrix(counts.shape)
 
-    def _item_tags(self, taggings: UserTaggings | None, n: int) -> sp.csr_matrix:
-        counts = tag_counts(taggings, "item", n)
+    def _item_tags(self, taggings: UserTaggings | None, rated: sp.csr_matrix) -> sp.csr_matrix:
+        counts = item_tag_counts(taggings, rated.shape[1])
         return counts if self.gamma else sp.csr_matrix(counts.shape)
 
     def _targets(self, rated: sp.csr_matrix, mean: float | None = None) -> Targets:
@@ -364,24 +378,12 @@ class TagiCoFi(FoldingIn, RatingModel):
         self.item_idf_, self.item_degrees_ = item_profiles.idf, item_graph.raw_degrees
         self.item_factor_, self.item_sigma_ = item_graph.factor, item_graph.sigma
 
-    def _require_scale(self, ratings: Ratings) -> None:
-        """Raises ValueError for a rating outside of the scale."""
-        if self.scale is None:
-            return
-        values, (lowest, highest) = ratings.table["value"].to_numpy(), self.scale
-        if (bad := np.flatnonzero((values < lowest) | (values > highest))).size:
-            user, item = (ratings.table[column][int(bad[0])].as_py() for column in ("user", "item"))
-            raise ValueError(
-                f"user {ratings.user_names[user]!r} gives {ratings.item_names[item]!r} {values[bad[0]]}, expected "
-                f"{lowest} to {highest}, the scale that was set"
-            )
-
     def _check_state(self) -> None:
         super()._check_state()
         n, m = self.n_users_, self.n_items_
         Whole(0).check("n_tags_", self.n_tags_)
-        for name in ("mean_", "fallback_"):
-            Real().check(name, getattr(self, name))
+        for name, limit in (("mean_", Real()), ("fallback_", Real()), ("lowest_", SCALE_END), ("highest_", SCALE_END)):
+            limit.check(name, getattr(self, name))
         for name in ("factor_", "sigma_", "item_factor_", "item_sigma_"):
             POSITIVE.check(name, getattr(self, name))
         for side, size in (("user", n), ("item", m)):

@@ -66,7 +66,6 @@ class FoldingIn(RatingModel, abstract=True):
     confidence: float
     biases: str
     feedback: str
-    scale: Any
     user_factors_: np.ndarray
     item_factors_: np.ndarray
     item_biases_: np.ndarray
@@ -75,6 +74,8 @@ class FoldingIn(RatingModel, abstract=True):
     degrees_: np.ndarray
     mean_: float
     fallback_: float
+    lowest_: float | None
+    highest_: float | None
     n_tags_: int
     factor_: float
     sigma_: float
@@ -138,7 +139,7 @@ class FoldingIn(RatingModel, abstract=True):
         return score_all(freeze(np.zeros(1, np.int64)), table, tables.columns, tables.items, self._means)
 
     def _clipped(self, scores: np.ndarray) -> np.ndarray:
-        return scores if self.scale is None else np.clip(scores, *self.scale)
+        return scores if self.lowest_ is None else np.clip(scores, self.lowest_, self.highest_)
 
     @property
     def _means(self) -> tuple[float, float]:

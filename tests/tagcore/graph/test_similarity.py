@@ -1,18 +1,21 @@
 """The graph of those who tag alike, against double loops over all pairs."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tagcore.graph import similarity
-from tagcore.graph.profiles import TagProfiles, tag_counts
+from tagcore.graph.profiles import TagProfiles, item_tag_counts, rated_tag_counts, user_tag_counts
 from tagcore.graph.similarity import Likeness, raw_links, scaled_links, tag_graph
 from tagcore.ratings import Ratings, UserTaggings
 from tagcore.shards import InProcess
+from tagcore.store.schemas import ITEM_TAGS
 
 PLAIN = {"n_neighbors": None, "laplacian": "plain"}
 WAYS = [("cosine", "common"), ("cosine", "own"), ("pearson", "common"), ("pearson", "own"), ("euclidean", "common")]
@@ -213,6 +216,11 @@ def test_a_tagging_that_is_told_twice_counts_once():
     ratings = Ratings.from_values(["a", "a", "b"], ["x", "y", "x"], [1, 1, 1])
     told = [("a", "x", "t"), ("a", "x", "t"), ("a", "y", "t"), ("b", "x", "t"), ("a", "x", "s")]
     taggings = UserTaggings.from_values(ratings, *map(list, zip(*told, strict=True)))
-    assert tag_counts(taggings, "user", 2).toarray().tolist() == [[2, 1], [1, 0]]
-    assert tag_counts(taggings, "item", 2).toarray().tolist() == [[2, 1], [1, 0]]
-    assert tag_counts(None, "user", 2).shape == (2, 0)
+    assert user_tag_counts(taggings, 2).toarray().tolist() == [[2, 1], [1, 0]]
+    assert item_tag_counts(taggings, 2).toarray().tolist() == [[2, 1], [1, 0]]
+    assert user_tag_counts(None, 2).shape == item_tag_counts(None, 2).shape == (2, 0)
+    genres = pa.table({"item": [1, 1], "tag": [1, 0]}, schema=ITEM_TAGS)
+    taggings = replace(taggings, item_tags=genres)
+    assert item_tag_counts(taggings, 2).toarray().tolist() == [[2, 1], [2, 1]]
+    assert user_tag_counts(taggings, 2).toarray().tolist() == [[2, 1], [1, 0]]
+    assert rated_tag_counts(taggings, ratings.matrix).toarray().tolist() == [[2, 2], [1, 1]]

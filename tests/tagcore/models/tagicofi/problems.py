@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tagcore.graph.profiles import TagProfiles, tag_counts
+from tagcore.graph.profiles import TagProfiles, item_tag_counts, user_tag_counts
 from tagcore.graph.similarity import Likeness, no_graph, tag_graph
 from tagcore.models.tagicofi.alternation import Alternation
 from tagcore.models.tagicofi.descent import Descent
@@ -23,9 +23,8 @@ def graphs(likeness=None, **changes):
     """Of the users and of the items of a planted problem."""
     taggings = planted(**changes).taggings()
     likeness = likeness or Likeness(n_neighbors=None)
-    return tuple(
-        tag_graph(TagProfiles.of(tag_counts(taggings, of, n)), likeness) for of, n in (("user", N), ("item", M))
-    )
+    counts = user_tag_counts(taggings, N), item_tag_counts(taggings, M)
+    return tuple(tag_graph(TagProfiles.of(c), likeness) for c in counts)
 
 
 def sides(beta=3.0, gamma=0.0, alpha=0.7, item_alpha=1.3, rated=None, graph=None, item_graph=None):

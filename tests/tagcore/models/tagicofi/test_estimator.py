@@ -1,12 +1,14 @@
 """TagiCoFi as an estimator: what tags are worth on planted ratings, cold users, fallbacks, fold-in."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
 from tagcore.baselines import DampedBiases, ItemMean
-from tagcore.graph.profiles import TagProfiles, tag_counts
+from tagcore.graph.profiles import TagProfiles, user_tag_counts
 from tagcore.graph.similarity import raw_links, tag_graph
 from tagcore.models import PMF, ShuffledTagiCoFi, TagiCoFi
 from tagcore.models.tagicofi import serving
@@ -75,7 +77,7 @@ def test_someone_unknown_is_served_by_tags_alone():
     learnt, taggings, (users, items, values), cold = held_out(0.9)
     known = taggings.table.filter(np.asarray(taggings.table["user"]) >= 60)
     model = TagiCoFi(random_state=0).fit(learnt, UserTaggings(known, taggings.tag_names))
-    counts = tag_counts(taggings, "user", 500)
+    counts = user_tag_counts(taggings, 500)
     predicted = np.empty(cold.sum())
     for user in range(60):
         mine = users[cold] == user
@@ -97,14 +99,14 @@ def test_a_user_who_is_folded_in_again_is_where_the_fit_put_him(ratings, tagging
     """given all others and the items, a user's factors are the minimum of his own block."""
     model = TagiCoFi(n_factors=3, laplacian=laplacian, biases=biases, max_iter=60, tol=0.0, **ALL_LINKS)
     model.fit(ratings, taggings)
-    graph = tag_graph(TagProfiles.of(tag_counts(taggings, "user", N)), model._likeness)
+    graph = tag_graph(TagProfiles.of(user_tag_counts(taggings, N)), model._likeness)
     rated, V, U = ratings.matrix, model.item_factors_, model.user_factors_
     for user in np.flatnonzero(graph.degrees > 0)[:5]:
         row, links = rated[user], graph.links[user]
         target = row.data - model.mean_ - model.item_biases_[row.indices] - model.user_biases_[user]
         A = V[row.indices].T @ V[row.indices] + (2.0 + 20.0 * graph.degrees[user]) * np.eye(3)
         expected = np.linalg.solve(A, V[row.indices].T @ target + 20.0 * (links @ U).ravel())
-        profile = tag_counts(taggings, "user", N)[user]
+        profile = user_tag_counts(taggings, N)[user]
         himself = np.array([user])  # or he would be his own neighbour
         monkeypatch.setattr(serving, "raw_links", lambda a, _, *rest, own=himself: raw_links(a, own, *rest))
         found = model.fold_in(np.repeat(profile.indices, profile.data.astype(int)), row.indices, row.data)
@@ -134,7 +136,7 @@ def test_a_cold_user_is_where_the_neighbours_put_him(ratings, taggings, solver):
     learnt = ratings.take(np.flatnonzero(ratings.table["user"].to_numpy() >= 8))
     steps = {"max_iter": 30} if solver == "gd" else {"max_iter": 200, "tol": 0.0}
     model = TagiCoFi(n_factors=3, solver=solver, **ALL_LINKS | steps).fit(learnt, taggings)
-    graph = tag_graph(TagProfiles.of(tag_counts(taggings, "user", N)), model._likeness)
+    graph = tag_graph(TagProfiles.of(user_tag_counts(taggings, N)), model._likeness)
     cold = np.flatnonzero(graph.degrees[:8] > 0)
     place = 20.0 * graph.links[cold] @ model.user_factors_ / (2.0 + 20.0 * graph.degrees[cold])[:, None]
     np.testing.assert_allclose(model.user_factors_[cold], place, atol=1e-6)
@@ -211,17 +213,22 @@ def test_a_training_that_was_killed_goes_on_with_the_same_bits(ratings, taggings
             assert np.array_equal(getattr(again, name), getattr(whole, name)), (solver, name)
 
 
-def test_predictions_keep_to_the_scale_and_ratings_outside_are_refused_by_name(ratings, taggings):
-    model = TagiCoFi(n_factors=3, scale=[3.0, 4.0], random_state=0)
-    with pytest.raises(ValueError, match=r"user 'user000000' gives 'item\d+' \d\.\d, expected 3\.0 to 4\.0"):
-        model.fit(ratings, taggings)
-    free = TagiCoFi(n_factors=3, random_state=0).fit(ratings, taggings)
-    kept = TagiCoFi(n_factors=3, scale=[0.5, 5.0], random_state=0).fit(ratings, taggings)
+def test_predictions_keep_to_the_scale_of_the_ratings_and_ranks_do_not(ratings, taggings):
+    free = TagiCoFi(n_factors=3, random_state=0).fit(replace(ratings, scale=None), taggings)
+    kept = TagiCoFi(n_factors=3, random_state=0).fit(replace(ratings, scale=(0.5, 5.0)), taggings)
     everyone = np.repeat(np.arange(N), M), np.tile(np.arange(M), N)
     raw = free.predict(*everyone)
     assert raw.max() > 5.0
     np.testing.assert_array_equal(kept.predict(*everyone), np.clip(raw, 0.5, 5.0))
     np.testing.assert_array_equal(kept.top_k(range(N), 5)[0], free.top_k(range(N), 5)[0])
+
+
+def test_users_may_have_the_tags_of_what_they_rated(ratings, taggings):
+    """a user who never tags is linked by the tags that others gave to what he rated."""
+    silent = int(np.flatnonzero(np.diff(user_tag_counts(taggings, N).indptr) == 0)[0])
+    own = TagiCoFi(n_factors=3, random_state=0).fit(ratings, taggings)
+    rated = TagiCoFi(n_factors=3, profiles="rated", random_state=0).fit(ratings, taggings)
+    assert own.degrees_[silent] == 0 < rated.degrees_[silent]
 
 
 def test_counts_rank_what_was_used_above_what_was_not(ratings, taggings):

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,8 @@ from tagcore.readers.web.feed import FeedItem
 from tagcore.readers.web.gathered import GatheredDocuments
 from tagcore.readers.web.urls import host_and_port, is_url
 from tagcore.store.datasets import Writer, write_dataset
-from tagcore.synthetic.corpus import demo_corpus
+from tagcore.synthetic.corpus import PlantedCorpus, demo_corpus
+from tagcore.synthetic.media import PlantedMedia, demo_media
 from tasks.cache import PlannedResult, is_transient, run_cached
 from tasks.crawl.crawler import CrawlCounts, Watcher
 from tasks.crawl.night import STATE, bookmarked, crawl, is_url_list, read_url_list
@@ -29,12 +30,14 @@ from tasks.demo_site.server import served
 from tasks.demo_site.site import NAME, SITE, DemoSite
 from tasks.naming import data_name
 from tasks.progress import ProgressReporter
-from tasks.recipe_settings import DEMO, DEMO_SITE, CrawlSettings, DataSettings
+from tasks.recipe_settings import DEMO_SITE, CrawlSettings, DataSettings
 from tasks.workspace import Workspace
 
 ROWS_PER_GROUP = 8192
 REJECTED = "rejected.jsonl"
 CRAWLS = "crawls"  # the folder of all crawls' states, in the state folder
+
+_DEMOS: dict[str, Callable[[int], PlantedCorpus | PlantedMedia]] = {"demo": demo_corpus, "demo-media": demo_media}
 
 
 @task(
@@ -67,7 +70,7 @@ def ingest(data: DataSettings, workspace: Workspace) -> State[Path]:
             with write_dataset(folder, "corpus", **plan.manifest) as writer:
                 rejects = writer.folder / REJECTED if data.skip_bad_rows else None
                 source = _source(data, parts, gathered, rejects)
-                _write(writer, source, step, data.documents if data.source == DEMO else 0)
+                _write(writer, source, step, data.documents if data.planted else 0)
                 if not writer.counts.get("documents"):
                     raise ValueError(f"{data.shown}: no documents")
                 step.remark = _remark(source, folder)
@@ -176,8 +179,8 @@ def _gathered(folder: Path) -> Iterator[GatheredDocuments]:
 def _source(
     data: DataSettings, parts: _Parts, gathered: GatheredDocuments | None, rejects: Path | None
 ) -> DocumentSource:
-    if data.source == DEMO:
-        return demo_corpus(data.documents)
+    if data.planted:
+        return _DEMOS[data.only_source](data.documents)
     sources: list[DocumentSource] = [gathered] if gathered is not None else []
     if rejects is not None and len(parts.files) > 1:
         raise ValueError("data.skip_bad_rows for several files, expected one: rows that cannot be read end it")
@@ -186,8 +189,8 @@ def _source(
 
 
 def _fingerprint(data: DataSettings, parts: _Parts, gathered: GatheredDocuments | None) -> str:
-    if data.source == DEMO:
-        return demo_corpus(data.documents).fingerprint()
+    if data.planted:
+        return _DEMOS[data.only_source](data.documents).fingerprint()
     prints = [gathered.fingerprint()] if gathered is not None else []
     prints += [source_fingerprint(Path(path), **data.options) for path in parts.files]
     return prints[0] if len(prints) == 1 else hashlib.sha256("\n".join(prints).encode()).hexdigest()

@@ -12,8 +12,9 @@ from tagcore.metrics.measure import SUGGESTED, LearnsFrom
 from tagcore.readers.web.urls import has_login, is_url
 from tagcore.text.tokens import TOKEN_PATTERN
 
+DEMOS = ("demo", "demo-media")
 CROSS_VALIDATED = "cross-validated"
-DEMO, DEMO_SITE = "demo", "demo-site"  # sources that are made up: documents or ratings, and a site of documents
+DEMO_SITE = "demo-site"
 
 Rule = Annotated[
     str, AfterValidator(lambda name: rule_named(name).name), Field(json_schema_extra={"enum": list(rule_names())})
@@ -44,11 +45,20 @@ class CrawlSettings(RecipePart):
     archive: bool = Field(True, description="keep what was fetched as WARC files, from which it can be read again")
 
 
+class PruningSettings(RecipePart):
+    """Of ratings: which tags and users who tag are kept, as papers on tags do before they measure."""
+
+    min_items_per_tag: int = Field(3, ge=0)
+    min_tags_per_user: int = Field(3, ge=0)
+    min_tags_per_item: int = Field(3, ge=0)
+    to_fixed_point: bool = Field(True, description="until nothing changes; else in one pass, which order decides")
+
+
 class DataSettings(RecipePart):
     """What is learnt from, and its source.
 
-    That is `demo`, `demo-site` (the same as a site to crawl), the path of a file or folder that a reader recognises,
-    the address of a feed, a sitemap or a site; or a list of several of these.
+    That is `demo`, `demo-media`, `demo-site` (the first as a site to crawl), the path of a file or folder that a
+    reader recognises, the address of a feed, a sitemap or a site; or a list of several of these.
     """
 
     kind: LearnsFrom = Field("documents", description="tags of documents, or ratings that users gave to items")
@@ -68,6 +78,12 @@ class DataSettings(RecipePart):
     items: int = Field(400, ge=10, description="how many items are rated in the demo of ratings")
     options: dict[str, Any] = Field(default_factory=dict, description="what the reader of that format takes")
     skip_bad_rows: bool = False
+    pruning: PruningSettings | None = Field(None, description="of ratings: leave out rare tags, and who hardly tags")
+
+    @property
+    def planted(self) -> bool:
+        """Whether the source is made up in memory."""
+        return self.source in DEMOS
 
     @field_validator("source")
     @classmethod
@@ -99,7 +115,7 @@ class DataSettings(RecipePart):
     @property
     def made_up(self) -> bool:
         """Whether there is no file and no site of anybody's behind it."""
-        return self.source in (DEMO, DEMO_SITE)
+        return self.planted or self.source == DEMO_SITE
 
 
 class SplitSettings(RecipePart):
@@ -152,6 +168,10 @@ class FeatureSettings(RecipePart):
     smooth_idf: bool = True
     binary: bool = False
     norm: Literal["l1", "l2"] | None = "l2"
+    fields: dict[str, float] | None = Field(
+        None, description="weights of named fields, such as {title = 4, text = 1}; none: title and text as one text"
+    )
+    own_columns: list[str] = Field([], description="fields whose words have columns of their own")
 
     def on_top_of(self, **changes: Any) -> "FeatureSettings":
         """Checks and applies changes to some of the settings."""

@@ -37,10 +37,19 @@ def recipe_from_options(
     return recipe
 
 
+def usual_preset(data: str | None) -> str:
+    """The preset that `run` follows where none is named: by what the data is, which is looked at."""
+    from tagcore.readers.ratings import holds_ratings
+
+    if data is None:
+        return "demo"
+    return "ratings" if holds_ratings(data) else "nightly"
+
+
 def _look_at_data(recipe: "Recipe") -> None:
     """Opens every source of the recipe, without reading on."""
     from tagcore.readers import open_source
-    from tagcore.readers.ratings import RatingsSource
+    from tagcore.readers.ratings import RatingsSource, holds_ratings
     from tagcore.readers.web.urls import canonical_url, is_url
     from tasks.crawl.night import is_url_list, read_url_list
 
@@ -55,6 +64,11 @@ def _look_at_data(recipe: "Recipe") -> None:
                 canonical_url(source)
             elif is_url_list(Path(source)):
                 read_url_list(Path(source))
+            elif holds_ratings(source):
+                raise ValueError(
+                    f"{source}: holds ratings, and {recipe.name} learns from documents: take --recipe ratings, or a "
+                    'recipe with data.kind = "ratings"'
+                )
             else:
                 open_source(source, **data.options)
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.graph.bipartite import scales
 from tagcore.graph.halving import Factors, Halves, edges_of, halve, halve_on_shards
 from tagcore.graph.low_rank import ThinFactors
+from tagcore.graph.policies import scales
 from tagcore.graph.shard_kernel import weights_inside
 from tagcore.shards import Arrays, Shard, Shards
 
@@ -138,7 +138,7 @@ class CutLearner:
 
 
 def column_scale(shards: Shards, n_tags: int, policy: str) -> np.ndarray:
-    """Gives the factor of every column of [Y | B] under a policy (see `bipartite_graph`), 0 for one without an edge."""
+    """Gives the factor of every column of [Y | B] under a policy (see `scales`), 0 for one without an edge."""
     sums = shards.sum(edge_sums, n_tags=n_tags)
     tags, words = sums["tags"], sums["words"]
     gamma, beta = scales(float(tags.sum()), float(words.sum()), policy)

@@ -7,7 +7,6 @@ for each end: shards add their differences up.
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
 
 @dataclass(frozen=True)
@@ -35,15 +34,3 @@ def best_cut(differences: np.ndarray, degrees: np.ndarray, is_document: np.ndarr
     ncut = cut / volume + cut / (total - volume)
     best = int(np.argmin(ncut))
     return Cut(int(places[best]) + 1, float(ncut[best]))
-
-
-def normalised_cut(weights: sp.csr_matrix, row_side: np.ndarray, column_side: np.ndarray) -> float:
-    """Gives Ncut of a bipartition from its definition."""
-    edges = weights.tocoo()
-    crossing = float(edges.data[row_side[edges.row] != column_side[edges.col]].sum())
-    rows, columns = np.asarray(weights.sum(axis=1)).ravel(), np.asarray(weights.sum(axis=0)).ravel()
-    inside = float(rows[row_side].sum() + columns[column_side].sum())
-    outside = float(rows.sum() + columns.sum()) - inside
-    if inside == 0 or outside == 0:
-        return 0.0 if crossing == 0 else float("inf")
-    return crossing / inside + crossing / outside

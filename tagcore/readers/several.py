@@ -2,12 +2,13 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tagcore.corpus import Block, DocumentSource, Names
+from tagcore.corpus import Block, DocumentSource, Names, fields_table
 from tagcore.readers.bad_rows import ReadError
 from tagcore.readers.source import reblock
 from tagcore.readers.web.urls import BadUrl, canonical_url
@@ -27,6 +28,7 @@ class SeveralSources:
         self.tags = Names()
         self.words: Names | None = None
         self.repeated = 0
+        self._has_fields = False  # where a document of any source has, all get them
 
     def blocks(self, rows: int = 8192) -> Iterator[Block]:
         """Reads the documents, `rows` at a time."""
@@ -40,6 +42,8 @@ class SeveralSources:
             for block in source.blocks(rows):
                 n = block.documents.num_rows
                 names = np.array([self.tags.id(tag) for tag in source.tags], np.int32)
+                if self._has_fields and block.fields is None:
+                    block = replace(block, fields=fields_table([{}] * n))
                 yield _chosen(block, self.tags, names, number, first, repeats, extra)
                 first += n
 
@@ -53,6 +57,7 @@ class SeveralSources:
             first = 0
             for block in source.blocks(rows):
                 counted[block.words is not None] += 1
+                self._has_fields |= block.fields is not None
                 if len(counted) > 1:
                     raise ReadError("sources of texts and of counted words, which cannot be read as one")
                 keys = map(_keys, block.documents["id"].to_pylist(), block.documents["url"].to_pylist())
@@ -117,7 +122,8 @@ def _chosen(
         order = pc.sort_indices(mine, [("document", "ascending"), ("tag", "ascending")])
         mine = _each_once(mine.take(order))
     words = None if block.words is None else block.words[np.flatnonzero(kept)]
-    return Block(block.documents.filter(pa.array(kept)), mine, words)
+    fields = None if block.fields is None else block.fields.filter(pa.array(kept))
+    return Block(block.documents.filter(pa.array(kept)), mine, words, fields)
 
 
 def _each_once(taggings: pa.Table) -> pa.Table:

@@ -31,6 +31,7 @@ BAGS = pa.schema(
         pa.field("values", pa.list_(pa.float32()), nullable=False),
     ]
 )
+FIELDS = pa.schema([pa.field("fields", pa.map_(pa.string(), pa.string()), nullable=False)])  # beside title and text
 RATINGS = pa.schema(
     [
         pa.field("user", pa.int32(), nullable=False),  # row of `users`
@@ -46,6 +47,13 @@ USER_TAGGINGS = pa.schema(
         pa.field("tag", pa.int32(), nullable=False),  # row of `tags`
     ]
 )
+ITEM_TAGS = pa.schema(
+    [
+        pa.field("item", pa.int32(), nullable=False),  # row of `items`
+        pa.field("tag", pa.int32(), nullable=False),  # row of `tags`
+    ]
+)
+SCALE = pa.schema([pa.field("low", pa.float64(), nullable=False), pa.field("high", pa.float64(), nullable=False)])
 ROWS = pa.schema(
     [
         pa.field("document", pa.int64(), nullable=False),
@@ -64,12 +72,16 @@ KINDS: dict[str, dict[str, tuple[pa.Schema, bool]]] = {
         "tags": (NAMES, True),
         "bags": (BAGS, False),  # where the source gives counted words instead of text
         "words": (NAMES, False),
+        "fields": (FIELDS, False),  # where documents have further fields, such as a description or comments
     },
     "ratings": {
         "ratings": (RATINGS, True),
         "users": (NAMES, True),
         "items": (NAMES, True),
+        "titles": (NAMES, False),  # one for every row of `items`, empty where there is none
+        "scale": (SCALE, False),  # one row: the lowest and highest rating that there may be
         "taggings": (USER_TAGGINGS, False),  # where the source tells who tagged what
+        "item_tags": (ITEM_TAGS, False),  # tags that items have by themselves, such as genres
         "tags": (NAMES, False),
     },
     "rating-split": {
@@ -77,12 +89,15 @@ KINDS: dict[str, dict[str, tuple[pa.Schema, bool]]] = {
         "test": (RATINGS, True),
         "users": (NAMES, True),
         "items": (NAMES, True),
+        "titles": (NAMES, False),
+        "scale": (SCALE, False),
         "taggings": (USER_TAGGINGS, False),
+        "item_tags": (ITEM_TAGS, False),
         "tags": (NAMES, False),
     },
     "features": {"train": (ROWS, True), "test": (ROWS, True), "tags": (NAMES, True)},
     "thresholds": {},
     "model": {"tags": (NAMES, True)},
-    "recommender": {"users": (NAMES, True), "items": (NAMES, True)},
+    "recommender": {"users": (NAMES, True), "items": (NAMES, True), "titles": (NAMES, False), "tags": (NAMES, False)},
     "evaluation": {},
 }

@@ -37,7 +37,7 @@ def test_several_sources_give_one_document_for_one_address(tmp_path):
                 "url": first.upper().replace("/NOTES", "/notes"),
                 "tags": [{"tag": "to-read", "user": "zoe"}],
             },
-            {"id": "mine-2", "url": "http://elsewhere.example/", "title": "Elsewhere", "tags": ["to-read"]},
+            {"id": "mine-2", "url": "http://127.0.0.1:1/", "title": "Elsewhere", "tags": ["to-read"]},
         ]
         export = tmp_path / "bookmarks.jsonl"
         export.write_text("\n".join(map(json.dumps, bookmarks)))

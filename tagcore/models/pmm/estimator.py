@@ -9,9 +9,9 @@ from sklearn.utils import check_random_state
 
 from tagcore.base import require_array, require_csr, require_lists, restore_on_failure
 from tagcore.features.rows import Rows, load_all
-from tagcore.graph.bipartite import POLICIES
 from tagcore.graph.clusters import CHOICES
 from tagcore.graph.node_ranks import SCALES
+from tagcore.graph.policies import POLICIES
 from tagcore.models.pmm import growing, learning, scoring
 from tagcore.models.pmm.mixture import LENGTHS, narrowest
 from tagcore.models.pmm.score_kernel import UNRANKED
@@ -48,7 +48,7 @@ class PMM(ExplainedTopics, TagModel):
     mu : share of tags in all documents that every class has, for "soft".
     beta : weight of words against classes, for "mix".
     length : "exposure" scales rates with the length of a document, "raw" is published.
-    graph : weight of tags against words, see `bipartite_graph`; choose : which cluster is cut next.
+    graph : weight of tags against words, see `scales`; choose : which cluster is cut next.
     low_rank : singular triplets of the graph, the trivial one included, that all clusters are cut from, the literal
         step 5 of the paper; None cuts each from its edges. `captured_` is the share of the squared norm that they have.
     start : where components of a mixture begin, at "random" or by "kmeans" on the spectral coordinates of documents.

@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
-from tagcore.graph.bipartite import bipartite_graph
 from tagcore.graph.clusters import LOCAL_EDGES, CutLearner, clusters_of, column_scale, repaired_columns, split_tree
-from tagcore.graph.cuts import best_cut, normalised_cut
+from tagcore.graph.cuts import best_cut
 from tagcore.graph.halving import edges_of, halve
 from tagcore.graph.shard_kernel import differences_of_edges
 from tagcore.shards import Shards, row_shards
 from tagcore.training import train
+from tests.tagcore.graph.whole_graph import normalised_cut, whole_graph
 
 
 def blocks(n_blocks=4, documents=30, words=15, tags=3, noise=0.0, seed=0):
@@ -136,7 +136,7 @@ def test_columns_without_weight_in_their_cluster_move_to_where_it_is():
 @pytest.mark.parametrize("policy", ["raw", "balanced", "tags", "words"])
 def test_a_policy_weighs_tags_against_words(policy):
     Y, B, _ = blocks(n_blocks=2)
-    graph, scale = bipartite_graph(Y, B, policy), column_scale(shards_of_edges(Y, B, 3), Y.shape[1], policy)
+    graph, scale = whole_graph(Y, B, policy), column_scale(shards_of_edges(Y, B, 3), Y.shape[1], policy)
     weights = sp.hstack([Y, B], format="csr").multiply(scale).tocsr()
     kept = weights[:, graph.columns] - graph.weights
     assert abs(kept).max() == 0

@@ -5,15 +5,15 @@ import pytest
 import scipy.sparse as sp
 from scipy.sparse.linalg import svds
 
-from tagcore.graph.bipartite import bipartite_graph
 from tagcore.graph.lanczos import golub_kahan, leading_pair
 from tests.problems import noisy
+from tests.tagcore.graph.whole_graph import whole_graph
 
 
 @pytest.fixture(scope="module")
 def graph():
     X, Y = noisy(200)
-    return bipartite_graph(Y, X)
+    return whole_graph(Y, X)
 
 
 def squared_norm(matrix):
@@ -75,7 +75,7 @@ def test_a_matrix_of_low_rank_is_an_invariant_subspace():
 @pytest.mark.parametrize("rows", [3, 12, 200])
 def test_the_leading_pair_of_the_gram_matrix_is_the_second_of_the_graph(rows):
     X, Y = noisy(rows + 1)
-    graph = bipartite_graph(Y, X)
+    graph = whole_graph(Y, X)
     C = graph.normalised()
     value, v = leading_pair(lambda x: C.T @ (C @ x), graph.trivial_triplet()[2])
     found = golub_kahan(C, 2, squared_norm=squared_norm(C))

@@ -5,11 +5,11 @@ import pytest
 import scipy.sparse as sp
 
 from tagcore.graph.clusters import CutLearner, clusters_of, column_scale
-from tagcore.graph.cuts import normalised_cut
 from tagcore.graph.halving import halve
 from tagcore.graph.low_rank import second_pair, thin_factors
 from tagcore.training import train
 from tests.tagcore.graph.test_clusters import blocks, cut_into_clusters, shards_of_edges
+from tests.tagcore.graph.whole_graph import normalised_cut
 
 
 def cut_from_factors(Y, B, n_clusters, k, n_shards=1, **settings):

@@ -1,7 +1,7 @@
 """Ratings, and the tags that users gave to what they rated: what models that recommend learn from."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from tagcore.corpus import Names, names_table
 from tagcore.store.datasets import Dataset, Writer, write_dataset
-from tagcore.store.schemas import RATINGS, USER_TAGGINGS
+from tagcore.store.schemas import RATINGS, SCALE, USER_TAGGINGS
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,11 +22,19 @@ class Ratings:
     table: pa.Table  # schema RATINGS
     user_names: list[str]
     item_names: list[str]
+    item_titles: list[str] | None = None  # what people call the items, "" where that is not known
+    scale: tuple[float, float] | None = None  # the lowest and highest value that there may be, where that is known
 
     def __post_init__(self) -> None:
+        if self.item_titles is not None and len(self.item_titles) != len(self.item_names):
+            raise ValueError(f"{len(self.item_titles)} titles, expected one for each of {len(self.item_names)} items")
         values = self.table["value"].to_numpy()
         if (bad := np.flatnonzero(~np.isfinite(values))).size:
             raise ValueError(f"rating {bad[0]} is {values[bad[0]]}, expected a finite number")
+        if self.scale is not None:
+            low, high = self.scale
+            if (bad := np.flatnonzero((values < low) | (values > high))).size:
+                raise ValueError(f"rating {bad[0]} is {values[bad[0]]:g}, expected one from {low:g} to {high:g}")
         _check_ids(self.table, "rating", user=len(self.user_names), item=len(self.item_names))
 
     @classmethod
@@ -54,7 +62,7 @@ class Ratings:
     @classmethod
     def load(cls, folder: Path | str) -> "Ratings":
         data = Dataset.open(folder, "ratings")
-        return cls(data.read("ratings"), data.names("users"), data.names("items"))
+        return cls(data.read("ratings"), *stored_rating_names(data))
 
     def save(
         self,
@@ -83,7 +91,7 @@ class Ratings:
 
     def take(self, rows: np.ndarray) -> "Ratings":
         """Some of the ratings, with all names."""
-        return Ratings(self.table.take(rows), self.user_names, self.item_names)
+        return replace(self, table=self.table.take(rows))
 
     def __len__(self) -> int:
         return self.table.num_rows
@@ -95,9 +103,12 @@ class UserTaggings:
 
     table: pa.Table  # schema USER_TAGGINGS
     tag_names: list[str]
+    item_tags: pa.Table | None = None  # schema ITEM_TAGS: tags that nobody gave, such as genres; every pair once
 
     def __post_init__(self) -> None:
         _check_ids(self.table, "tagging", tag=len(self.tag_names))
+        if self.item_tags is not None:
+            _check_ids(self.item_tags, "tag of an item", tag=len(self.tag_names))
 
     @classmethod
     def from_values(
@@ -118,11 +129,32 @@ class UserTaggings:
     def load(cls, folder: Path | str, kind: str = "ratings") -> "UserTaggings | None":
         """The taggings of a data set of ratings; None where it has none."""
         data = Dataset.open(folder, kind)
-        return cls(data.read("taggings"), data.names("tags")) if data.has("taggings") else None
+        item_tags = data.read("item_tags") if data.has("item_tags") else None
+        return cls(data.read("taggings"), data.names("tags"), item_tags) if data.has("taggings") else None
 
     def require_users_and_items(self, ratings: Ratings) -> None:
         """Raises ValueError for a user or item that the ratings beside it do not name."""
         _check_ids(self.table, "tagging", user=len(ratings.user_names), item=len(ratings.item_names))
+        if self.item_tags is not None:
+            _check_ids(self.item_tags, "tag of an item", item=len(ratings.item_names))
+
+    def of_rated_items(self, ratings: Ratings) -> "UserTaggings":
+        """Profiles for data whose users hardly tag: as if every user had given to the items that he rated all tags that
+        these have, by themselves or from anybody."""
+        self.require_users_and_items(ratings)
+        pairs = [(self.table["item"].to_numpy(), self.table["tag"].to_numpy())]
+        if self.item_tags is not None:
+            pairs.append((self.item_tags["item"].to_numpy(), self.item_tags["tag"].to_numpy()))
+        items, tags = (np.concatenate(column) for column in zip(*pairs, strict=True))
+        shape = len(ratings.item_names), len(self.tag_names)
+        has = sp.csr_matrix((np.ones(items.size, np.int8), (items, tags)), shape=shape)
+        has.sum_duplicates()
+        rated = ratings.matrix
+        found = has[rated.indices]
+        users = np.repeat(np.repeat(np.arange(rated.shape[0]), np.diff(rated.indptr)), np.diff(found.indptr))
+        columns = [users, np.repeat(rated.indices, np.diff(found.indptr)), found.indices]
+        table = pa.table([pa.array(column, pa.int32()) for column in columns], schema=USER_TAGGINGS)
+        return UserTaggings(table, self.tag_names)
 
     def __len__(self) -> int:
         return self.table.num_rows
@@ -141,10 +173,28 @@ def append_rating_names(writer: Writer, ratings: Ratings, taggings: UserTaggings
     """Writes the names of users and items, and the taggings where there are some, with the names of their tags."""
     writer.append("users", names_table(ratings.user_names))
     writer.append("items", names_table(ratings.item_names))
+    if ratings.item_titles is not None:
+        writer.append("titles", names_table(ratings.item_titles))
+    if ratings.scale is not None:
+        writer.append("scale", pa.table([[float(end)] for end in ratings.scale], schema=SCALE))
     if taggings is not None:
         taggings.require_users_and_items(ratings)
         writer.append("taggings", taggings.table)
         writer.append("tags", names_table(taggings.tag_names))
+        if taggings.item_tags is not None:
+            writer.append("item_tags", taggings.item_tags)
+
+
+def stored_rating_names(
+    data: Dataset,
+) -> tuple[list[str], list[str], list[str] | None, tuple[float, float] | None]:
+    """What `Ratings` needs beside its table: names of users and items, titles and scale."""
+    titles = data.names("titles") if data.has("titles") else None
+    scale = None
+    if data.has("scale"):
+        (ends,) = data.read("scale").to_pylist()
+        scale = ends["low"], ends["high"]
+    return data.names("users"), data.names("items"), titles, scale
 
 
 def _check_ids(table: pa.Table, what: str, **sizes: int) -> None:

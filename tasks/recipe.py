@@ -72,7 +72,8 @@ class Recipe(RecipePart):
 
     def _set_for_ratings(self) -> list[str]:
         """Names the settings that say something of ratings alone."""
-        return ["split.kind"] if self.split.kind == "newest" else []
+        settings = {"split.kind": self.split.kind == "newest", "data.pruning": self.data.pruning is not None}
+        return [name for name, is_set in settings.items() if is_set]
 
     def _set_for_documents(self) -> list[str]:
         """Names the settings that say something of documents and their tags alone."""

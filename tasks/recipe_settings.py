@@ -24,6 +24,15 @@ class RecipePart(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class PruningSettings(RecipePart):
+    """Of ratings: which tags and users who tag are kept, as papers on tags do before they measure."""
+
+    min_items_per_tag: int = Field(3, ge=0)
+    min_tags_per_user: int = Field(3, ge=0)
+    min_tags_per_item: int = Field(3, ge=0)
+    to_fixed_point: bool = Field(True, description="until nothing changes; else in one pass, which order decides")
+
+
 class DataSettings(RecipePart):
     """What is learnt from, and its source: `demo`, or the path of a file or folder that a reader recognises."""
 
@@ -39,6 +48,7 @@ class DataSettings(RecipePart):
     items: int = Field(400, ge=10, description="how many items are rated in the demo of ratings")
     options: dict[str, Any] = Field(default_factory=dict, description="what the reader of that format takes")
     skip_bad_rows: bool = False
+    pruning: PruningSettings | None = Field(None, description="of ratings: leave out rare tags, and who hardly tags")
 
 
 class SplitSettings(RecipePart):

@@ -37,10 +37,19 @@ def recipe_from_options(
     return recipe
 
 
+def usual_preset(data: str | None) -> str:
+    """The preset that `run` follows where none is named: by what the data is, which is looked at."""
+    from tagcore.readers.ratings import holds_ratings
+
+    if data is None:
+        return "demo"
+    return "ratings" if holds_ratings(data) else "nightly"
+
+
 def _look_at_data(recipe: "Recipe") -> None:
     """Opens every source of the recipe, without reading on."""
     from tagcore.readers import open_source
-    from tagcore.readers.ratings import RatingsSource
+    from tagcore.readers.ratings import RatingsSource, holds_ratings
 
     sources = {point.data.source: point.data for point in recipe.expand() if point.data.source != "demo"}
     if recipe.data.name is not None and len(sources) > 1:
@@ -48,6 +57,11 @@ def _look_at_data(recipe: "Recipe") -> None:
     for source, data in sources.items():
         if data.kind == "ratings":
             RatingsSource(source, **data.options)
+        elif holds_ratings(source):
+            raise ValueError(
+                f"{source}: holds ratings, and {recipe.name} learns from documents: take --recipe ratings, or a recipe "
+                'with data.kind = "ratings"'
+            )
         else:
             open_source(source, **data.options)
 

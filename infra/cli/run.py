@@ -7,7 +7,7 @@ import typer
 
 from infra.cli.console import Console
 from infra.cli.options import ClusterOption, DataOption, HomeOption, JsonOption, NameOption, SetOption, SkipOption
-from infra.cli.recipes import recipe_from_options
+from infra.cli.recipes import recipe_from_options, usual_preset
 
 if TYPE_CHECKING:
     from flows.nightly import NightlyResult
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 def run(
     data: DataOption = None,
     recipe: Annotated[
-        str | None, typer.Option(help="A preset or a .toml file (default: nightly, demo without --data).")
+        str | None,
+        typer.Option(
+            help="A preset or a .toml file (default: nightly, ratings for data of ratings, demo without --data)."
+        ),
     ] = None,
     name: NameOption = None,
     set_: SetOption = None,
@@ -27,7 +30,7 @@ def run(
 ) -> None:
     """The whole pipeline: read, prepare, train, compare, register, promote, and suggest tags or recommend items."""
     console = Console(as_json)
-    chosen = recipe_from_options(recipe or ("nightly" if data else "demo"), data, set_, skip_bad_rows, data_name=name)
+    chosen = recipe_from_options(recipe or usual_preset(data), data, set_, skip_bad_rows, data_name=name)
     if len(chosen.seeds) > 1:
         console.say(f"`run` takes one seed, {chosen.seeds[0]}, of the recipe's {len(chosen.seeds)}; `experiment` all")
     with console.session(home, cluster):

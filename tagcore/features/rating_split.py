@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from tagcore.features.split import VALIDATING, uniform_hashes
 from tagcore.kernels.random.splitmix import GOLDEN, mix
-from tagcore.ratings import Ratings, UserTaggings, append_rating_names
+from tagcore.ratings import Ratings, UserTaggings, append_rating_names, stored_rating_names
 from tagcore.store.datasets import Dataset, write_dataset
 
 KIND = "rating-split"
@@ -71,7 +71,7 @@ def save_split(
 def load_side(folder: Path | str, side: Literal["train", "test"]) -> Ratings:
     """The ratings to learn from, or those to measure on."""
     data = Dataset.open(folder, KIND)
-    return Ratings(data.read(side), data.names("users"), data.names("items"))
+    return Ratings(data.read(side), *stored_rating_names(data))
 
 
 def pair_shares(ratings: Ratings, seed: int) -> np.ndarray:

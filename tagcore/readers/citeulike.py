@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from tagcore.corpus import Block
+from tagcore.corpus import Block, Names
 from tagcore.kernels.parsing.leading_number import number_then_ids, number_then_pairs
 from tagcore.kernels.parsing.rules import NUMBER, PAIR, TAG, TWICE, WIDTH, WORD
 from tagcore.ratings import Ratings
@@ -67,10 +67,8 @@ class CiteULike(Source):
 
     def _read_tags(self) -> sp.csr_matrix:
         """Reads the matrix of papers × tags."""
-        n_papers, n_tags = _count_lines(self.files[0], self.options), len(self.tags)
-        if self._links.stem == "tag-item":
-            return _read_lists(self._links, self.options, n_tags, n_papers, "paper").T.tocsr()
-        return _read_lists(self._links, self.options, n_papers, n_tags, "tag")
+        n_papers = _count_lines(self.files[0], self.options)
+        return _papers_by_tags(self._links, self.options, n_papers, len(self.tags))
 
 
 def read_libraries(path: Path | str) -> Ratings:
@@ -83,6 +81,20 @@ def read_libraries(path: Path | str) -> Ratings:
     columns = [np.repeat(np.arange(n_users), np.diff(kept.indptr)), kept.indices, np.ones(kept.nnz), [None] * kept.nnz]
     table = pa.table([pa.array(c, f.type) for c, f in zip(columns, RATINGS, strict=True)], schema=RATINGS)
     return Ratings(table, [str(i) for i in range(n_users)], [str(i) for i in range(n_papers)])
+
+
+def read_paper_tags(path: Path | str) -> tuple[sp.csr_matrix, Names]:
+    """Reads papers × tags as ones, of the folder that a file of the set stands in, and the names of the tags."""
+    limits, beside = ReadLimits(), InputFile(Path(path))
+    links, names = companion_file(beside, _BY_TAG, _BY_PAPER), read_names(companion_file(beside, _TAGS), limits)
+    n_papers = _count_lines(companion_file(beside, _BAGS), limits)
+    return _papers_by_tags(links, limits, n_papers, len(names)), names
+
+
+def _papers_by_tags(links: InputFile, limits: ReadLimits, n_papers: int, n_tags: int) -> sp.csr_matrix:
+    if links.stem == "tag-item":
+        return _read_lists(links, limits, n_tags, n_papers, "paper").T.tocsr()
+    return _read_lists(links, limits, n_papers, n_tags, "tag")
 
 
 def _read_lists(file: InputFile, limits: ReadLimits, n_rows: int, n_columns: int, what: str) -> sp.csr_matrix:

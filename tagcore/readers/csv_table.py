@@ -26,11 +26,16 @@ class CsvLimits(ReadLimits):
 class CsvTable:
     """Records of one file; `line` is the first line of the last one and `raw` its bytes.
 
-    `columns` maps the fields to know to columns of the header, and is told where that stands.
+    `columns` maps the fields to know to columns of the header, and is told where that stands. `names` are those of the
+    columns where the file has no header.
     """
 
     def __init__(
-        self, file: InputFile, options: CsvLimits, columns: Callable[[str, list[str]], dict[str, int]]
+        self,
+        file: InputFile,
+        options: CsvLimits,
+        columns: Callable[[str, list[str]], dict[str, int]],
+        names: list[str] | None = None,
     ) -> None:
         # the csv module has one such limit for the whole process; ours is the length of a row
         csv.field_size_limit(max(csv.field_size_limit(), options.row_bytes))
@@ -40,11 +45,11 @@ class CsvTable:
         self._lines = _numbered_lines(file, options)
         self._reader = csv.reader(self, delimiter=options.delimiter or _delimiter(file, options), strict=True)
         try:
-            header = self._row()
+            header = self._row() if names is None else names
         except BadValue as error:
             raise BadRow(file.name, self.line, error.value, f"a header: {error.expected}") from None
         self._width = len(header or ())
-        self._columns = columns(f"{file.name}, line {self.line}", header) if header is not None else {}
+        self._columns = columns(f"{file.name}, line {max(self.line, 1)}", header) if header is not None else {}
 
     def record(self) -> dict[str, str | None] | None:
         """Reads the next row that is not blank as field → cell, None where empty; None at the end."""

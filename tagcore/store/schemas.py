@@ -46,6 +46,13 @@ USER_TAGGINGS = pa.schema(
         pa.field("tag", pa.int32(), nullable=False),  # row of `tags`
     ]
 )
+ITEM_TAGS = pa.schema(
+    [
+        pa.field("item", pa.int32(), nullable=False),  # row of `items`
+        pa.field("tag", pa.int32(), nullable=False),  # row of `tags`
+    ]
+)
+SCALE = pa.schema([pa.field("low", pa.float64(), nullable=False), pa.field("high", pa.float64(), nullable=False)])
 ROWS = pa.schema(
     [
         pa.field("document", pa.int64(), nullable=False),
@@ -69,7 +76,10 @@ KINDS: dict[str, dict[str, tuple[pa.Schema, bool]]] = {
         "ratings": (RATINGS, True),
         "users": (NAMES, True),
         "items": (NAMES, True),
+        "titles": (NAMES, False),  # one for every row of `items`, empty where there is none
+        "scale": (SCALE, False),  # one row: the lowest and highest rating that there may be
         "taggings": (USER_TAGGINGS, False),  # where the source tells who tagged what
+        "item_tags": (ITEM_TAGS, False),  # tags that items have by themselves, such as genres
         "tags": (NAMES, False),
     },
     "rating-split": {
@@ -77,12 +87,15 @@ KINDS: dict[str, dict[str, tuple[pa.Schema, bool]]] = {
         "test": (RATINGS, True),
         "users": (NAMES, True),
         "items": (NAMES, True),
+        "titles": (NAMES, False),
+        "scale": (SCALE, False),
         "taggings": (USER_TAGGINGS, False),
+        "item_tags": (ITEM_TAGS, False),
         "tags": (NAMES, False),
     },
     "features": {"train": (ROWS, True), "test": (ROWS, True), "tags": (NAMES, True)},
     "thresholds": {},
     "model": {"tags": (NAMES, True)},
-    "recommender": {"users": (NAMES, True), "items": (NAMES, True)},
+    "recommender": {"users": (NAMES, True), "items": (NAMES, True), "titles": (NAMES, False), "tags": (NAMES, False)},
     "evaluation": {},
 }

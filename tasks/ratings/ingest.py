@@ -1,11 +1,13 @@
 """From tables of ratings and tags, or the planted demo, to stored ratings."""
 
 from pathlib import Path
+from typing import Any
 
 from prefect import task
 from prefect.states import State
 
-from tagcore.ratings import append_ratings
+from tagcore.features.pruning import Pruning
+from tagcore.ratings import UserTaggings, append_ratings
 from tagcore.readers.ratings import RatingsSource
 from tagcore.store.datasets import write_dataset
 from tagcore.synthetic.ratings import PlantedRatings
@@ -27,18 +29,29 @@ def ingest_ratings(data: DataSettings, workspace: Workspace) -> State[Path]:
     """Reads the recipe's source into ratings; rows that cannot be read end it, or are listed where told to skip."""
     demo = data.source == "demo"
     source = planted_ratings(data) if demo else RatingsSource(data.source, **data.options)
-    parameters = {"options": data.options, "skip_bad_rows": data.skip_bad_rows}
+    parameters: dict[str, Any] = {"options": data.options, "skip_bad_rows": data.skip_bad_rows}
+    if data.pruning is not None:
+        parameters["pruning"] = data.pruning.model_dump()
     plan = PlannedResult(workspace.store, "ratings", parameters, {"source": source.fingerprint()})
 
     def make(folder: Path, step: ProgressReporter) -> None:
-        if isinstance(source, PlantedRatings):
-            source.ratings().save(folder, taggings=source.taggings(), **plan.manifest)
-            return
+        remarks: list[str] = []
+        taggings: UserTaggings | None
         with write_dataset(folder, "ratings", **plan.manifest) as writer:
-            rejects = writer.folder / REJECTED if data.skip_bad_rows else None
-            append_ratings(writer, *source.read(skip_bad_rows=rejects))
-        if source.rejected:
-            step.remark = f"{source.rejected:,} bad rows left out, see {folder / REJECTED}"
+            if isinstance(source, PlantedRatings):
+                ratings, taggings = source.ratings(), source.taggings()
+            else:
+                rejects = writer.folder / REJECTED if data.skip_bad_rows else None
+                ratings, taggings = source.read(skip_bad_rows=rejects)
+                remarks = [source.remark] if source.remark else []
+                if source.rejected:
+                    remarks.append(f"{source.rejected:,} bad rows left out, see {folder / REJECTED}")
+            if data.pruning is not None:
+                if taggings is None:
+                    raise ValueError(f"{data.source}: data.pruning is by tags, and there are none")
+                ratings, taggings = Pruning(**data.pruning.model_dump()).apply(ratings, taggings)
+            append_ratings(writer, ratings, taggings)
+        step.remark = "; ".join(remarks)
 
     return run_cached(plan, f"read {Path(data.source).name}", make)
 

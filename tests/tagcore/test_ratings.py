@@ -3,11 +3,13 @@
 import datetime as dt
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tagcore.ratings import Ratings, UserTaggings
+from tagcore.store.schemas import ITEM_TAGS
 
 NOON = dt.datetime(2026, 11, 16, 12, tzinfo=dt.UTC)
 
@@ -81,3 +83,35 @@ def test_ratings_and_taggings_name_what_there_is():
     taggings = UserTaggings.from_values(ratings, ["ann"], ["tea"], ["hot"])
     with pytest.raises(ValueError, match=r"tagging 0 names tag 0, expected 0\.\.-1"):
         UserTaggings(taggings.table, [])
+
+
+def test_titles_scale_and_tags_of_items_are_stored_and_come_back(tmp_path):
+    plain = Ratings.from_values(["a", "b"], ["x", "y"], [1, 5])
+    ratings = Ratings(plain.table, plain.user_names, plain.item_names, ["X", ""], (1.0, 5.0))
+    taggings = UserTaggings.from_values(ratings, ["a"], ["y"], ["red"])
+    taggings = UserTaggings(taggings.table, taggings.tag_names, taggings.table.select(["item", "tag"]))
+    ratings.save(tmp_path / "r", taggings=taggings)
+    back, tags = Ratings.load(tmp_path / "r"), UserTaggings.load(tmp_path / "r")
+    assert (back.item_titles, back.scale) == (["X", ""], (1.0, 5.0))
+    assert tags.item_tags.to_pydict() == {"item": [1], "tag": [0]}
+    assert back.take(np.array([1])).item_titles == ["X", ""]
+    plain.save(tmp_path / "p")
+    assert (Ratings.load(tmp_path / "p").item_titles, Ratings.load(tmp_path / "p").scale) == (None, None)
+    with pytest.raises(ValueError, match="1 titles, expected one for each of 2 items"):
+        Ratings(plain.table, plain.user_names, plain.item_names, ["X"])
+    with pytest.raises(ValueError, match="rating 1 is 5, expected one from 1 to 4"):
+        Ratings(plain.table, plain.user_names, plain.item_names, scale=(1, 4))
+
+
+def test_profiles_of_rated_items_have_every_tag_of_these():
+    ratings = Ratings.from_values(["a", "a", "b", "a"], ["x", "y", "y", "x"], [1, 5, 3, 2])
+    ratings = Ratings(ratings.table, [*ratings.user_names, "c"], [*ratings.item_names, "z"])
+    given = UserTaggings.from_values(ratings, ["b", "c", "c"], ["y", "z", "y"], ["red", "blue", "red"])
+    genres = pa.table({"item": [0, 1], "tag": [1, 0]}, schema=ITEM_TAGS)
+    derived = UserTaggings(given.table, given.tag_names, genres).of_rated_items(ratings)
+    columns = (derived.table[c].to_pylist() for c in ("user", "item", "tag"))
+    # a rated x, which is blue, and y, which is red by two users and by itself; b rated y; c rated nothing
+    assert sorted(zip(*columns, strict=True)) == [(0, 0, 1), (0, 1, 0), (1, 1, 0)]
+    assert derived.tag_names == given.tag_names
+    with pytest.raises(ValueError, match=r"tag of an item 1 names tag 7, expected 0\.\.1"):
+        UserTaggings(given.table, given.tag_names, pa.table({"item": [0, 1], "tag": [1, 7]}, schema=ITEM_TAGS))

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tagcore.readers.bad_rows import BadRow, ReadError
-from tagcore.readers.ratings import RatingsSource
+from tagcore.readers.ratings import RatingsSource, holds_ratings
 
 TABLE = "user,item,rating,time\nann,tea,4.5,0\nbob,jam,3,2024-05-01T12:00:00Z\nann,jam,1,\n"
 TAGS = "user,item,tag\nann,tea,hot\ncy,rye,dark\nann,tea,hot\n"
@@ -102,7 +102,7 @@ def test_a_bad_row_of_tags_is_named(tmp_path):
     [
         ("", "no ratings"),
         ("user,item,rating\n", "no ratings"),
-        ("user,item\na,b\n", "line 1: no column 'rating' or 'value' for the rating; there are user, item"),
+        ("user,item\na,b\n", "line 1: no column 'rating' or 'value' or .* for the rating; there are user, item"),
         ("user,user_id,item,rating\n", "line 1: two columns may be the user, 'user' and 'user_id'"),
     ],
 )
@@ -142,3 +142,173 @@ def test_a_fingerprint_is_of_bytes_and_options(tmp_path):
     assert with_tags != first
     write(tmp_path / "t.csv", TAGS + "bob,tea,hot\n")
     assert RatingsSource(path, taggings="t.csv").fingerprint() != with_tags
+
+
+STARS = "1::31::2.5::1260759144\n1::1029::3::1260759179\n2::31::4.5::835355493\n"
+
+
+def test_movielens_dat_has_no_header_and_tags_that_hold_the_delimiter(tmp_path):
+    write(tmp_path / "ratings.dat", STARS)
+    write(tmp_path / "tags.dat", "1::31::Star::Wars::1137179352\n2::1029::  Feel\t GOOD ::1137179353\n")
+    (tmp_path / "movies.dat").write_bytes(
+        "31::Les Misérables (1995)::Drama|War\n77::Unseen::Comedy\n".encode("latin-1")
+    )
+    source = RatingsSource(tmp_path)
+    ratings, taggings = source.read()
+    assert cells(ratings) == [("1", "31", 2.5), ("1", "1029", 3.0), ("2", "31", 4.5)]
+    assert ratings.table["time"].to_pylist()[0] == datetime.fromtimestamp(1260759144, UTC)
+    assert ratings.item_titles == ["Les Misérables (1995)", ""]
+    assert ratings.scale == (0.5, 5.0)
+    assert taggings.tag_names == ["star::wars", "feel good", "drama", "war"]
+    assert taggings.table.to_pydict() == {"user": [0, 1], "item": [0, 1], "tag": [0, 1]}
+    assert taggings.item_tags.to_pydict() == {"item": [0, 0], "tag": [2, 3]}
+    assert "1 lines of movies.dat are no UTF-8: read as Windows-1252" in source.remark
+
+
+def test_movielens_csv_and_its_oldest_form(tmp_path):
+    write(tmp_path / "ratings.csv", "userId,movieId,rating,timestamp\n1,1,4.0,964982703\n")
+    write(tmp_path / "tags.csv", 'userId,movieId,tag,timestamp\n1,1,"Sad, slow",1445714994\n')
+    write(tmp_path / "movies.csv", 'movieId,title,genres\n1,"Heat, The (1995)",(no genres listed)\n')
+    write(tmp_path / "links.csv", "movieId,imdbId,tmdbId\n1,2,3\n")
+    ratings, taggings = RatingsSource(tmp_path).read()
+    assert (ratings.item_titles, taggings.tag_names) == (["Heat, The (1995)"], ["sad, slow"])
+    assert taggings.item_tags is None
+    old = tmp_path / "ml-100k"
+    old.mkdir()
+    write(old / "u.data", "196\t242\t3\t881250949\n")
+    write(old / "u.item", "242|Kolya (1996)|24-Jan-1997||http://x|0|0\n")
+    write(old / "u.user", "196|49|M|writer|55105\n")
+    ratings, taggings = RatingsSource(old).read()
+    assert (cells(ratings), ratings.item_titles, taggings) == ([("196", "242", 3.0)], ["Kolya (1996)"], None)
+
+
+def test_hetrec_counts_titles_and_numbered_tags(tmp_path):
+    write(tmp_path / "user_artists.dat", "userID\tartistID\tweight\n2\t51\t999\n3\t52\t0\n")
+    write(tmp_path / "user_taggedartists.dat", "userID\tartistID\ttagID\tday\tmonth\tyear\n2\t51\t13\t1\t4\t2009\n")
+    write(tmp_path / "user_taggedartists-timestamps.dat", "userID\tartistID\ttagID\ttimestamp\n2\t51\t13\t1\n")
+    (tmp_path / "tags.dat").write_bytes("tagID\ttagValue\n13\tChansón\n".encode("cp1252"))
+    write(tmp_path / "artists.dat", "id\tname\turl\n51\tDuran Duran\thttp://x\n")
+    write(tmp_path / "user_friends.dat", "userID\tfriendID\n2\t3\n")
+    source = RatingsSource(tmp_path)
+    ratings, taggings = source.read()
+    assert cells(ratings) == [("2", "51", 3.0), ("3", "52", 0.0)]
+    assert ratings.item_titles == ["Duran Duran", ""]
+    assert (taggings.tag_names, len(taggings)) == (["chansón"], 1)
+    assert source.remark.startswith("counts are taken as log10(1 + count)")
+    raw, _ = RatingsSource(tmp_path, counts=False).read()
+    assert raw.table["value"].to_pylist() == [999.0, 0.0]
+    write(tmp_path / "user_taggedartists.dat", "userID\tartistID\ttagID\n2\t51\t14\n")
+    with pytest.raises(BadRow, match="line 2: found '14', expected the number of a tag that the file of tags names"):
+        RatingsSource(tmp_path).read()
+
+
+def test_hetrec_movies_have_a_table_of_genres(tmp_path):
+    write(tmp_path / "user_ratedmovies.dat", "userID\tmovieID\trating\tdate_day\n75\t3\t1\t29\n")
+    write(tmp_path / "user_ratedmovies-timestamps.dat", "userID\tmovieID\trating\ttimestamp\n75\t3\t1\t1162160236\n")
+    write(tmp_path / "movie_genres.dat", "movieID\tgenre\n3\tComedy\n9\tWar\n")
+    write(tmp_path / "movies.dat", "id\ttitle\timdbID\n3\tGrumpy Old Men\t1\n")
+    ratings, taggings = RatingsSource(tmp_path).read()
+    assert ratings.table["time"].null_count == 0
+    assert taggings.tag_names == ["comedy"]
+    assert ratings.item_titles == ["Grumpy Old Men"]
+
+
+def test_libraries_of_citeulike_with_the_tags_of_papers(tmp_path):
+    write(tmp_path / "users.dat", "2 0 2\n1 1\n")
+    write(tmp_path / "mult.dat", "1 0:1\n1 0:2\n1 0:1\n")
+    write(tmp_path / "tag-item.dat", "2 0 1\n1 2\n")
+    write(tmp_path / "tags.dat", "maths\nbees\n")
+    write(tmp_path / "vocabulary.dat", "word\n")
+    assert not holds_ratings(tmp_path)  # documents with tags, unless ratings are asked for
+    ratings, taggings = RatingsSource(tmp_path).read()
+    assert cells(ratings) == [("0", "0", 1.0), ("0", "2", 1.0), ("1", "1", 1.0)]
+    assert taggings.item_tags.to_pydict() == {"item": [0, 1, 2], "tag": [0, 0, 1]}
+    before = RatingsSource(tmp_path).fingerprint()
+    write(tmp_path / "tags.dat", "maths\nwasps\n")
+    assert RatingsSource(tmp_path).fingerprint() != before
+
+
+def test_tables_of_one_s_own_are_told_by_their_columns(tmp_path):
+    write(tmp_path / "what-they-said.csv", "item;user;tag\ntea;ann;hot\n")
+    write(tmp_path / "stars.csv", "item;user;rating\ntea;ann;4\n")
+    write(tmp_path / "goods.csv", "item,title\ntea,A pot of tea\n")
+    ratings, taggings = RatingsSource(tmp_path).read()
+    assert (cells(ratings), ratings.item_titles) == ([("ann", "tea", 4.0)], ["A pot of tea"])
+    assert taggings.tag_names == ["hot"]
+    write(tmp_path / "stars2.csv", "item;user;rating\ntea;ann;4\n")
+    with pytest.raises(ReadError, match=r"stars\.csv and stars2\.csv may both be the ratings"):
+        RatingsSource(tmp_path)
+
+
+def test_without_a_header_columns_have_their_usual_order(tmp_path):
+    path = write(tmp_path / "mine.csv", "ann,tea,4,100\nbob,jam,3,200\n")
+    write(tmp_path / "said.csv", "ann,tea,hot\n")
+    ratings, taggings = RatingsSource(path, taggings="said.csv").read()
+    assert cells(ratings) == [("ann", "tea", 4.0), ("bob", "jam", 3.0)]
+    assert taggings.tag_names == ["hot"]
+    with pytest.raises(BadRow, match=r"mine\.csv, line 1: found '4', expected a rating from 1 to 3, the scale"):
+        RatingsSource(path, scale=[1, 3]).read()
+
+
+def test_ratings_beyond_the_scale_are_named(tmp_path):
+    path = write(tmp_path / "ratings.csv", "userId,movieId,rating\n1,1,4\n1,2,7\n")
+    expected = r"line 3: found '7', expected a rating from 0\.5 to 5, the scale \(option scale="
+    with pytest.raises(BadRow, match=expected):
+        RatingsSource(path).read()
+    assert RatingsSource(path, scale=[1, 10]).read()[0].scale == (1.0, 10.0)
+    with pytest.raises(ValueError, match=r"scale is \[5, 1\], expected the lowest and the highest rating"):
+        RatingsSource(path, scale=[5, 1])
+    with pytest.raises(BadRow, match="found '-1', expected a count of at least 0"):
+        RatingsSource(write(tmp_path / "n.csv", "user,item,count\na,b,-1\n")).read()
+
+
+def test_a_pair_rated_twice_is_told_or_refused(tmp_path):
+    path = write(tmp_path / "a.csv", "user,item,rating\nann,tea,1\nbob,tea,2\nann,tea,5\n")
+    source = RatingsSource(path)
+    assert source.read()[0].matrix[0, 0] == 5
+    assert source.remark == "1 ratings are of a pair that is rated again: the last counts"
+    refusing = RatingsSource(path, duplicates="refuse")
+    with pytest.raises(BadRow, match="line 4: found 'user ann, item tea', expected a pair once; it is rated on line 2"):
+        refusing.read()
+    assert len(refusing.read(tmp_path / "rejected.jsonl")[0]) == 2
+    with pytest.raises(ValueError, match='duplicates is \'first\', expected "last" or "refuse"'):
+        RatingsSource(path, duplicates="first")
+
+
+def test_who_only_tags_and_what_nobody_rated_is_told(tmp_path):
+    write(tmp_path / "ratings.csv", TABLE)
+    write(tmp_path / "tags.csv", TAGS)
+    source = RatingsSource(tmp_path)
+    source.read()
+    assert source.remark == "1 users are tagged, but without a rating; 1 items are tagged, but without a rating"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("a.csv", TABLE, True),
+        ("a.csv", "userId,movieId,rating\n1,2,3\n", True),
+        ("ratings.dat", STARS, True),
+        ("a.csv", "id,title,text,tags\n1,a,b,c\n", False),
+        ("a.csv", "user,item,tag\na,b,c\n", False),
+        ("a.csv", "", False),
+        ("penbased.dat", "1,2,3,4\n", False),
+        ("a.jsonl", '{"text": "user,item,rating"}\n', False),
+    ],
+)
+def test_ratings_are_known_by_looking(tmp_path, name, text, expected):
+    path = write(tmp_path / name, text)
+    assert holds_ratings(path) is expected
+    assert holds_ratings(tmp_path) is expected
+
+
+@pytest.mark.data
+def test_real_sets_are_known(shared_data):
+    small = RatingsSource(shared_data / "ml-latest-small")
+    ratings, taggings = small.read()
+    assert (len(ratings), len(ratings.user_names), len(taggings)) == (100_836, 610, 3_683)
+    assert ratings.item_titles[ratings.item_names.index("1")] == "Toy Story (1995)"
+    assert small.remark.startswith("MovieLens latest small (2018)")
+    assert holds_ratings(shared_data / "ml-latest-small")
+    assert holds_ratings(shared_data / "hetrec2011-lastfm-2k")
+    assert not any(holds_ratings(shared_data / name) for name in ("citeulike-t", "bibtex", "uci", "stackexchange"))

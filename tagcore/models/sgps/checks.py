@@ -19,20 +19,12 @@ from tagcore.parameters import (
     SEED,
     SIZE,
     Choice,
-    Flag,
     Numbers,
     Real,
     Whole,
     check_limits,
     limits,
 )
-
-
-class _FlagOrNone(Flag):
-    def check(self, name: str, value: Any) -> None:
-        if value is not None:
-            super().check(name, value)
-
 
 LIMITS = limits(
     n_prototypes=Real(above=0, none=True),
@@ -41,7 +33,7 @@ LIMITS = limits(
     evidence=Choice("block", "exact", "none"),
     selector=Choice("prototypes", "random", "infogain", "kmeans"),
     start=Choice("random", "kmeans"),
-    snap=_FlagOrNone(),
+    snap=FLAG,
     search=Choice("lbfgs", "grid", "none"),
     length_scale=Numbers(Real(above=0, none=True)),
     amplitude=Real(above=0, most=1e6, none=True),
@@ -74,7 +66,7 @@ ARRAYS = (
     "weights_",
     "curvature_factors_",
 )
-FACTS = ("sparse_", "curvature_", "jitter_", "evidence_", "n_iter_", "converged_", "degenerate_", "at_bound_")
+FACTS = ("sparse_", "curvature_", "jitter_", "n_iter_", "converged_", "degenerate_", "at_bound_")
 
 
 def check_together(model: Any) -> None:
@@ -99,37 +91,37 @@ def keep_learnt(model: Any, learnt: Learnt) -> None:
     model.prototype_columns_, model.prototype_starts_ = Z.indices.astype(np.int32), Z.indptr.astype(np.int64)
     model.prototype_classes_ = learnt.prototype_classes.astype(np.int64)
     model.length_scale_, model.amplitudes_ = np.atleast_1d(basis.length_scale), posterior.amplitudes
-    model.factor_, model.weights_ = basis.factor, posterior.weights
+    model.factor_, model.weights_ = map(np.ascontiguousarray, (basis.factor, posterior.weights))  # as they are stored
     known = posterior.curvature
     model.curvature_factors_ = np.empty((0, 0, 0)) if known is None else known.factors
     model.curvature_ = "none" if known is None else known.kind
-    model.sparse_, model.jitter_, model.evidence_ = sp.issparse(basis.prototypes), basis.jitter, learnt.evidence
+    model.sparse_, model.jitter_, model.log_evidence_ = sp.issparse(basis.prototypes), basis.jitter, learnt.evidence
     model.n_iter_, model.converged_ = learnt.n_iter, learnt.converged
     model.degenerate_ = learnt.found is not None and learnt.found.degenerate
     model.at_bound_ = learnt.found is not None and learnt.found.at_bound
 
 
-def prototypes_of(model: Any) -> Any:
-    """Gives the prototypes as the rows were: dense, or CSR."""
+def prototypes_of(model: Any, n_features: int) -> Any:
+    """Gives the prototypes, dense or CSR."""
     parts = model.prototype_values_, model.prototype_columns_, model.prototype_starts_
-    Z = sp.csr_matrix(parts, shape=(model.factor_.shape[0], model.n_features_in_), copy=False)
+    Z = sp.csr_matrix(parts, shape=(model.factor_.shape[0], n_features), copy=False)
     return Z if model.sparse_ else Z.toarray()
 
 
-def posterior_of(model: Any) -> Posterior:
+def posterior_of(model: Any, n_features: int) -> Posterior:
     """Gives the fitted process of a model's arrays."""
     scale = model.length_scale_ if model.length_scales == "ard" else model.length_scale_[0]
-    basis = Basis(model.covariance, np.asarray(scale), prototypes_of(model), model.factor_, model.jitter_)
+    basis = Basis(model.covariance, np.asarray(scale), prototypes_of(model, n_features), model.factor_, model.jitter_)
     known = None if model.curvature_ == "none" else Curvature(model.curvature_factors_, model.curvature_)
     return Posterior(basis, model.amplitudes_, model.weights_, known)
 
 
-def check_learnt(model: Any, n_classes: int) -> None:
+def check_learnt(model: Any, n_classes: int, n_features: int) -> None:
     """Raises ValueError where loaded arrays do not fit together."""
-    D, f8 = model.n_features_in_, np.float64
-    check_limits({"n_features_in_": Whole(), "n_iter_": Whole(0), "jitter_": Real(above=0, most=0.01)}, model)
+    D, f8 = n_features, np.float64
+    check_limits({"n_iter_": Whole(0), "jitter_": Real(above=0, most=0.01)}, model)
     check_limits({"sparse_": FLAG, "converged_": FLAG, "degenerate_": FLAG, "at_bound_": FLAG}, model)
-    check_limits({"curvature_": Choice("block", "exact", "none"), "evidence_": Real(none=True)}, model)
+    check_limits({"curvature_": Choice("block", "exact", "none"), "log_evidence_": Real(none=True)}, model)
     M = model.prototype_classes_.size
     if M < 1:
         raise ValueError("there are no prototypes")

@@ -1,14 +1,13 @@
 """SGPS: sparse multi-class Gaussian process classification with prototype selection (CIKM 2008)."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, clone
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from tagcore.base import Estimator, require_array, restore_on_failure
+from tagcore.base import require_array
+from tagcore.class_model import ClassModel
 from tagcore.models.sgps.checks import (
     ARRAYS,
     FACTS,
@@ -20,17 +19,16 @@ from tagcore.models.sgps.checks import (
     prototypes_of,
 )
 from tagcore.models.sgps.learning import learn
-from tagcore.models.sgps.posterior import METHODS
+from tagcore.models.sgps.posterior import METHODS, Posterior
 from tagcore.models.sgps.rows import LabelledMatrix
 from tagcore.models.sgps.scaling import SCALINGS, Scaling, fit_scaling
 from tagcore.numeric.dots import Matrix
 from tagcore.parameters import Choice, check_limits
-from tagcore.progress import Progress, no_progress
-from tagcore.shards import Executor, Inline, one_blas_thread
-from tagcore.training import Checkpoints, FitContext
+from tagcore.shards import one_blas_thread
+from tagcore.training import FitContext
 
 
-class SGPS(ClassifierMixin, Estimator):
+class SGPS(ClassModel):
     """A Gaussian process classifier on a few prototypes: it learns from few rows and says how sure it is.
 
     Every class has a latent function with a Gaussian process prior; the softmax of the latents is the probability of a
@@ -54,15 +52,15 @@ class SGPS(ClassifierMixin, Estimator):
     selector : "prototypes" moves prototypes to where classes meet, "kmeans" puts them at centres of each class,
         "random" and "infogain" (informative vector machine) take rows.
     start : "random" or "kmeans": where prototypes begin to move.
-    snap : whether prototypes end at rows; None means those of CSR rows do.
+    snap : whether prototypes end at rows: then those of CSR rows stay sparse, as many columns want.
     search : "lbfgs" or "grid" (21 × 21) maximises the evidence, "none" takes the parameters as they are. More than 2000
         rows are searched on a part of 800, or 30 for each class.
     length_scale, amplitude : where the search begins; None is half of the median distance of prototypes, and 3.
     search_iter, search_rows : most iterations of L-BFGS (None: 15, 60 for "ard"), rows that the search sees.
     probability : how `predict_proba` turns latents into probabilities, where it is not told: "mackay" shrinks means by
         their variance, "sample" averages over draws, "mean" (all there is without evidence) ignores the variance.
-    scaling : "standard" brings columns to unit variance, "unit" rows to unit length; "auto" is "standard" of dense rows
-        and "unit" of CSR.
+    scaling : "standard" brings columns to unit variance (and dense ones to mean zero), "unit" rows to unit length, as
+        words want; "none" leaves them.
     tol, max_iter : Newton's method ends when no element of the gradient is above tol · √N, or after so many steps.
     epochs, rate, width, window : prototypes move for so many epochs, with this first step; a prototype reaches as far
         as `width` times the spacing of prototypes; rows surely right or wrong, ls(1 - ls) < window, do not pull.
@@ -77,7 +75,7 @@ class SGPS(ClassifierMixin, Estimator):
     Attributes
     ----------
     prototypes_ : (M, D) in scaled inputs, dense or CSR as the rows were.
-    evidence_ : log evidence of the rows, of the kind that `evidence` names; None without.
+    log_evidence_ : log evidence of the rows, of the kind that `evidence` names; None without.
     length_scale_, amplitudes_ : (1,) or (D,), and one for every class.
     degenerate_, at_bound_, converged_ : whether the search found nothing better than explaining nothing, or ended at a
         bound; whether the mode was found.
@@ -90,9 +88,8 @@ class SGPS(ClassifierMixin, Estimator):
     ['low', 'high']
     """
 
-    learns_from = "classes"
     _arrays = (*ARRAYS, "centre_", "spread_")
-    _facts = (*FACTS, "labels_", "n_features_in_", "scaling_")
+    _facts = (*FACTS, "log_evidence_", "scaling_")
     _rounds = ("max_iter", "epochs", "search_iter")
     _limits = LIMITS
 
@@ -108,7 +105,7 @@ class SGPS(ClassifierMixin, Estimator):
     curvature_: str
     sparse_: bool
     jitter_: float
-    evidence_: float | None
+    log_evidence_: float | None
     n_iter_: int
     converged_: bool
     degenerate_: bool
@@ -116,8 +113,6 @@ class SGPS(ClassifierMixin, Estimator):
     centre_: np.ndarray  # subtracted from every column
     spread_: np.ndarray  # by which every column is divided
     scaling_: str
-    labels_: list  # the classes as plain values, in order
-    n_features_in_: int
 
     def __init__(
         self,
@@ -127,14 +122,14 @@ class SGPS(ClassifierMixin, Estimator):
         evidence: str = "block",
         selector: str = "prototypes",
         start: str = "random",
-        snap: bool | None = None,
+        snap: bool = False,
         search: str = "lbfgs",
         length_scale: Any = None,
         amplitude: float | None = None,
         search_iter: int | None = None,
         search_rows: int | None = None,
         probability: str = "mackay",
-        scaling: str = "auto",
+        scaling: str = "standard",
         tol: float = 1e-3,
         max_iter: int = 50,
         epochs: int = 10,
@@ -146,7 +141,7 @@ class SGPS(ClassifierMixin, Estimator):
         mode: str = "auto",
         memory: int = 2**32,
         n_shards: int = 8,
-        random_state: Any = None,
+        random_state: int = 0,
     ) -> None:
         self.n_prototypes = n_prototypes
         self.covariance = covariance
@@ -175,80 +170,45 @@ class SGPS(ClassifierMixin, Estimator):
         self.n_shards = n_shards
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        executor: Executor | None = None,
-        progress: Progress | None = None,
-        checkpoints: Checkpoints | None = None,
-    ) -> Self:
-        """Learns from rows X (n × D, dense or CSR) and the class of each."""
-        checker = clone(self)  # until it is learnt, what was known stays
-        rows, labels = validate_data(checker, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
-        check_classification_targets(labels)
-        self._check_params()
-        classes, codes = np.unique(labels, return_inverse=True)
-        context = FitContext(executor or Inline(), progress or no_progress, checkpoints)
-        with restore_on_failure(self), one_blas_thread():
-            scaling = fit_scaling(self._typed(rows), self.scaling)
-            data = LabelledMatrix(scaling.apply(self._typed(rows)), codes.astype(np.int64))
-            keep_learnt(self, learn(self, data, classes.size, self._seed(), context))
-            self.scaling_, self.centre_, self.spread_ = scaling.kind, scaling.centre, scaling.spread
-            self.labels_, self.n_features_in_ = classes.tolist(), rows.shape[1]
-            self.__dict__.pop("feature_names_in_", None)
-            validate_data(self, X, skip_check_array=True)  # remembers the names of the columns, where X has them
-        return self
-
-    @property
-    def classes_(self) -> np.ndarray:
-        """The classes, in order."""
-        check_is_fitted(self, "labels_")
-        return np.array(self.labels_)
+    def _fit(self, X: Matrix, y: np.ndarray, context: FitContext) -> None:
+        with one_blas_thread():
+            scaling = fit_scaling(X, self.scaling)
+            data = LabelledMatrix(scaling.apply(X), y)
+            keep_learnt(self, learn(self, data, int(y.max()) + 1, self._seed(), context))
+        self.scaling_, self.centre_, self.spread_ = scaling.kind, scaling.centre, scaling.spread
 
     @property
     def prototypes_(self) -> Matrix:
         """The prototypes, (M, D), in scaled inputs."""
-        check_is_fitted(self, "labels_")
-        return prototypes_of(self)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The most probable class of every row, of equals the first."""
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        check_is_fitted(self)
+        return prototypes_of(self, self.n_features_in_)
 
     def predict_proba(
         self, X: Any, method: str | None = None, *, n_samples: int = 1000, first_row: int = 0
     ) -> np.ndarray:
         """Class probabilities (n, C) by "mean", "mackay" or "sample"; draws are keyed by `first_row` + row."""
-        rows = self._checked(X)
+        rows = self._scaled(X)
         if method is None:
             method = self.probability if self.curvature_ != "none" else "mean"
         Choice(*METHODS).check("method", method)
-        seed = self.random_state if isinstance(self.random_state, int | np.integer) else 0
-        return posterior_of(self).probabilities(rows, method, n_samples, int(seed), first_row)
+        return self._posterior().probabilities(rows, method, n_samples, self._seed(), first_row)
 
     def predict_latent(self, X: Any) -> np.ndarray:
         """Latent means (n, C), of which probabilities are the softmax."""
-        return posterior_of(self).means(self._checked(X))
+        rows = self._scaled(X)
+        return self._posterior().means(rows)
 
     def predict_variance(self, X: Any) -> np.ndarray:
         """Latent variances (n, C): how unsure the process is of every class's latent value at a row."""
-        return posterior_of(self).variances(self._checked(X))
+        rows = self._scaled(X)
+        return self._posterior().variances(rows)
 
-    def _checked(self, X: Any) -> Matrix:
-        check_is_fitted(self, "labels_")
-        rows = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        return Scaling(self.scaling_, self.centre_, self.spread_).apply(self._typed(rows))
+    def _scaled(self, X: Any) -> Matrix:
+        check_is_fitted(self)
+        return Scaling(self.scaling_, self.centre_, self.spread_).apply(self._rows(X, reset=False))
 
-    @staticmethod
-    def _typed(X: Matrix) -> Matrix:
-        """Rows in float64; CSR ones in order, each column once."""
-        X = X.astype(np.float64, copy=False)
-        if not isinstance(X, np.ndarray) and not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-        return X
+    def _posterior(self) -> Posterior:
+        return posterior_of(self, self.n_features_in_)
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31))
@@ -258,15 +218,9 @@ class SGPS(ClassifierMixin, Estimator):
         check_together(self)
 
     def _check_state(self) -> None:
-        if not isinstance(self.labels_, list) or not self.labels_:
-            raise ValueError(f"labels_ must be a list of classes, got {self.labels_!r:.100}")
-        check_limits({"scaling_": Choice(*SCALINGS[1:])}, self)
-        check_learnt(self, len(self.labels_))
-        D = self.n_features_in_
+        super()._check_state()
+        check_limits({"scaling_": Choice(*SCALINGS)}, self)
+        D, tiny = self.n_features_in_, float(np.finfo(np.float64).tiny)
+        check_learnt(self, len(self.class_labels_), D)
         require_array(self.centre_, (D,), np.float64, "centre_")
-        require_array(self.spread_, (D,), np.float64, "spread_", float(np.finfo(np.float64).tiny))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+        require_array(self.spread_, (D,), np.float64, "spread_", tiny)

@@ -82,12 +82,13 @@ def select_prototypes(
 ) -> tuple[Matrix, np.ndarray]:
     """Gives (prototypes, their classes) by the selector that the parameters name."""
     rng = np.random.default_rng([seed, 0])
-    shares = share_out(count, np.bincount(data.classes, minlength=n_classes))
+    keys = rng.random(data.classes.size)
+    shares = share_out(count, data.classes, n_classes, keys)
     if model.selector == "random":
         return _rows(data, any_rows(data.classes.size, count, rng))
     if model.selector == "infogain":
         return _rows(data, _informative_rows(model, data, n_classes, count, rng))
-    first = class_wise_rows(data.classes, shares, rng)
+    first = class_wise_rows(data.classes, shares, keys)
     sparse = sp.issparse(data.take(first[:1]))
     if sparse and count * data.n_features > MOST_DENSE_CELLS:
         warnings.warn(
@@ -105,7 +106,7 @@ def select_prototypes(
     if model.selector == "prototypes":
         settings = DescentSettings(model.epochs, model.rate, model.width, model.window, seed)
         Z = descend(shards, Z, classes, data.classes.size, settings)
-    if model.snap if model.snap is not None else sparse:
+    if model.snap:
         return _rows(data, snap(shards, Z, classes))
     return Z, classes
 
@@ -130,11 +131,13 @@ def search_parameters(
         rng = np.random.default_rng([seed, 1])
         wanted = max(SEARCHED_ROWS, SEARCHED_ROWS_A_CLASS * n_classes)
         wanted = min(wanted if model.search_rows is None else model.search_rows, n)
-        numbers = class_wise_rows(data.classes, share_out(wanted, np.bincount(data.classes, minlength=n_classes)), rng)
+        keys = rng.random(n)
+        numbers = class_wise_rows(data.classes, share_out(wanted, data.classes, n_classes, keys), keys)
         part = LabelledMatrix(data.take(numbers), data.classes[numbers])
         count = max(n_classes, min(SEARCHED_PROTOTYPES, numbers.size // 5, Z.shape[0]))
-        shares = share_out(count, np.bincount(part.classes, minlength=n_classes))
-        searched, Z = part, part.X[class_wise_rows(part.classes, shares, rng)]
+        keys = rng.random(numbers.size)
+        shares = share_out(count, part.classes, n_classes, keys)
+        searched, Z = part, part.X[class_wise_rows(part.classes, shares, keys)]
     kind = "block" if model.evidence == "none" else model.evidence
     problem = Problem(searched, Z, Layout(1), model.covariance, kind, model.jitter, n_classes)
     if model.search == "grid":

@@ -23,24 +23,32 @@ def number_of_prototypes(wanted: int | float | None, n_rows: int, n_classes: int
     return min(max(count, n_classes), max(most, n_classes), n_rows)
 
 
-def share_out(count: int, sizes: np.ndarray) -> np.ndarray:
-    """Gives how many prototypes each class has: its share of the rows, at least one, by largest remainders."""
+def share_out(count: int, classes: np.ndarray, n_classes: int, keys: np.ndarray) -> np.ndarray:
+    """Gives how many prototypes each class has: its share of the rows, at least one, by largest remainders.
+
+    Of equal remainders the one goes first that has the row of the lowest key: how classes are named says nothing.
+    """
+    sizes = np.bincount(classes, minlength=n_classes)
+    lowest = np.full(n_classes, np.inf)
+    np.minimum.at(lowest, classes, keys)
     quotas = count * sizes / sizes.sum()
     shares = np.minimum(np.maximum(np.floor(quotas).astype(np.int64), sizes > 0), sizes)
-    order = np.argsort(-(quotas - np.floor(quotas)), kind="stable")
+    order = np.lexsort((lowest, np.floor(quotas) - quotas))
     while shares.sum() < min(count, sizes.sum()):
         for c in order:
             if shares.sum() < count and shares[c] < sizes[c]:
                 shares[c] += 1
     while shares.sum() > max(count, np.count_nonzero(sizes)):  # the ones that small classes were given
-        shares[np.argmax(shares)] -= 1
+        most = np.flatnonzero(shares == shares.max())
+        shares[most[np.argmax(lowest[most])]] -= 1
     return shares
 
 
-def class_wise_rows(classes: np.ndarray, shares: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Gives numbers of distinct rows, so many of each class, rising."""
-    chosen = [rng.choice(np.flatnonzero(classes == c), n, replace=False) for c, n in enumerate(shares) if n]
-    return np.sort(np.concatenate(chosen))
+def class_wise_rows(classes: np.ndarray, shares: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    """Gives numbers of distinct rows, so many of each class, those of the lowest keys, rising."""
+    order = np.lexsort((keys, classes))
+    starts = np.searchsorted(classes[order], np.arange(shares.size))
+    return np.sort(np.concatenate([order[start : start + n] for start, n in zip(starts, shares, strict=True)]))
 
 
 def any_rows(n_rows: int, count: int, rng: np.random.Generator) -> np.ndarray:

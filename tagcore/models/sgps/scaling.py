@@ -9,7 +9,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from tagcore.numeric.dots import Matrix
 from tagcore.numeric.normalise import normalise_rows
 
-SCALINGS = ("auto", "standard", "unit", "none")
+SCALINGS = ("standard", "unit", "none")
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,9 +31,8 @@ class Scaling:
         return (X - self.centre) / self.spread
 
 
-def fit_scaling(X: Matrix, wanted: str) -> Scaling:
-    """Gives the scaling of these rows: by default columns of dense rows to unit variance, CSR rows to unit length."""
-    kind = wanted if wanted != "auto" else "unit" if sp.issparse(X) else "standard"
+def fit_scaling(X: Matrix, kind: str) -> Scaling:
+    """Gives the scaling of these rows; constant columns are divided by 1."""
     centre, spread = np.zeros(X.shape[1]), np.ones(X.shape[1])
     if kind == "standard" and sp.issparse(X):
         spread = np.sqrt(mean_variance_axis(X.astype(np.float64), axis=0)[1])

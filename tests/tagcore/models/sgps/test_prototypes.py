@@ -23,7 +23,8 @@ START, CLASSES = np.array(X[:12]), Y[:12]
 @given(st.integers(1, 60), st.lists(st.integers(0, 30), min_size=1, max_size=8).filter(any))
 def test_every_class_has_its_share(count, sizes):
     sizes = np.array(sizes)
-    shares = share_out(count, sizes)
+    classes = np.repeat(np.arange(sizes.size), sizes)
+    shares = share_out(count, classes, sizes.size, np.random.default_rng(0).random(classes.size))
     assert (shares <= sizes).all()
     assert (shares[sizes > 0] >= 1).all()
     assert shares.sum() == min(max(count, np.count_nonzero(sizes)), sizes.sum())
@@ -41,7 +42,7 @@ def test_how_many(wanted, expected):
 
 def test_rows_of_every_class_and_centres_of_it():
     shares = np.array([2, 3, 4])
-    numbers = class_wise_rows(Y, shares, np.random.default_rng(0))
+    numbers = class_wise_rows(Y, shares, np.random.default_rng(0).random(90))
     assert np.array_equal(np.bincount(Y[numbers]), shares)
     centres, classes = class_centres(LabelledMatrix(X, Y), shares, np.random.default_rng(0))
     assert np.array_equal(np.bincount(classes), shares)

@@ -7,4 +7,4 @@ from tagcore.models.sgps.estimator import SGPS
 from tagcore.models.tagicofi.controls import PMF, ShuffledTagiCoFi
 from tagcore.models.tagicofi.estimator import TagiCoFi
 
-__all__ = ["BMLPL", "BOMC", "PMF, ShuffledTagiCoFi", "PMM", "SGPS", "TagiCoFi"]
+__all__ = ["BMLPL", "BOMC", "PMF", "PMM", "SGPS", "ShuffledTagiCoFi", "TagiCoFi"]

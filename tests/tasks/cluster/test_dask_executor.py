@@ -20,7 +20,7 @@ from tagcore.models.pmm import learning
 from tagcore.shards import InProcess, Shard, Shards, row_shards
 from tagcore.store.storage import Folder
 from tagcore.training import Checkpoints
-from tasks.cluster import executor as cluster_executor
+from tasks.cluster import dask_executor as cluster_executor
 from tasks.cluster.backends import Cluster, LocalWorkers, Scheduler, report_traffic
 from tasks.cluster.dask_executor import DaskExecutor
 from tasks.cluster.monitor import ClusterError, ClusterLostError

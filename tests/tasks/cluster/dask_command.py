@@ -4,11 +4,11 @@ import os
 import sys
 
 import distributed.cli.dask_scheduler
-import distributed.cli.dask_worker
+import distributed.cli.dask_worker  # noqa: F401
 from dask.cli import run_cli
 
 import tagcore.baselines
-import tagcore.models
+import tagcore.models  # noqa: F401
 import tasks.cluster.dask_executor  # noqa: F401
 
 

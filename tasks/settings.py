@@ -20,7 +20,7 @@ class Settings(BaseSettings):
     prefect: str = Field("server", pattern=r"^(server|ephemeral|https?://\S+)$")
     mlflow: SecretStr | None = None  # tracking and registry address; none is sqlite in the state folder
     threads: int = Field(os.cpu_count() or 1, ge=1)
-    cluster: str = "none"  # where training runs: a form of tasks.cluster.backend, which reads it
+    cluster: str = "none"  # where training runs: a form of tasks.cluster.backends, which reads it
     root: str | None = None  # folder or fsspec URL that all workers reach; none is in the state folder
     memory: str = "auto"  # of each worker of local:N, such as 6GiB
     # of `tagflow up`: ports of its parts (0 is any free one), how many Dask workers, what its schedules read, and when
@@ -38,6 +38,7 @@ class Settings(BaseSettings):
     cluster_ca: Path | None = None  # with the next two: the files to speak to a tls:// scheduler with
     cluster_cert: Path | None = None
     cluster_key: Path | None = None
+    logins: dict[str, SecretStr] = {}  # host -> user:password, told to that host alone when a crawl asks it
 
     @classmethod
     def settings_customise_sources(

@@ -38,7 +38,7 @@ class Job:
         object.__setattr__(self, "label", self.label or self.model.label)
 
 
-@flow(name="ingest", flow_run_name="ingest {recipe.data.source}")
+@flow(name="ingest", flow_run_name="ingest {recipe.data.shown}")
 def ingest(recipe: Recipe, workspace: Workspace) -> Path:
     """Reads the recipe's source into a stored corpus, or into stored ratings."""
     require_writable(workspace.store)

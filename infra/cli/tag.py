@@ -171,12 +171,29 @@ def _is_written(text: "Document") -> bool:
     return bool(text.strip() if isinstance(text, str) else any(field.strip() for field in text.values()))
 
 
+def _champion_here(model: str | None, home: Path | None) -> Path | None:
+    """The folder of the champion that is asked for, or of the only one; None where the registry must be asked."""
+    from tasks.registry.local import champion_folders
+    from tasks.settings import load_settings
+
+    settings = load_settings(home=home)
+    if settings.mlflow is not None:
+        return None
+    folders = champion_folders(settings.database)
+    if model is None:
+        return next(iter(folders.values())) if len(folders) == 1 else None
+    name, _, alias = model.removeprefix("models:/").partition("@")
+    return folders.get(name) if alias == "champion" else None
+
+
 def load_tagger(model: str | None, home: Path | None) -> "Tagger":
     """From a folder, a registry address, or the one champion of the state folder's registry."""
     from tagcore.tagger import Tagger
 
     if model is not None and not model.startswith("models:/"):
         return Tagger.load(model)
+    if (folder := _champion_here(model, home)) is not None:
+        return Tagger.load(folder)
     from tasks.registry.client import champions, require_reachable
     from tasks.workspace import open_workspace
 

@@ -202,7 +202,7 @@ def _tags(evidence: Evidence, settings: GuardSettings) -> Iterator[Guard]:
 
 def _size(evidence: Evidence, settings: GuardSettings) -> Guard:
     size = folder_megabytes(evidence.folder)
-    return Guard("size", size <= settings.max_megabytes, f"{size:,.1f} MB", f"at most {settings.max_megabytes:,.0f} MB")
+    return Guard("size", size <= settings.max_megabytes, f"{size:,.2f} MB", f"at most {settings.max_megabytes:,.0f} MB")
 
 
 def folder_megabytes(folder: Path) -> float:

@@ -74,7 +74,7 @@ def dataset_input(recipe: Recipe, data: Path) -> DatasetInput:
         name=data_name(recipe.data),
         digest=manifest["key"][:16],
         source_type="local",
-        source=json.dumps({"uri": recipe.data.source}),
+        source=json.dumps({"uri": recipe.data.shown}),
         profile=json.dumps(manifest["counts"]),
     )
     return DatasetInput(dataset, [InputTag("mlflow.data.context", "training")])
@@ -137,7 +137,7 @@ def register(evaluated: EvaluatedModel, run: str, data: Path, recipe: Recipe, na
         with mlflow.start_run(run_id=run, tags=writer.tags):
             model = kind.served.log(evaluated.model, example, {"data": name, "label": evaluated.label})
         tags = {EVALUATION_KEY: key, MODEL_KEY: made["model"], DATA_KEY: data.name, "label": evaluated.label}
-        tags |= {"source": recipe.data.source, "quality": _quality(evaluation), **_made_of(evaluated, recipe, data)}
+        tags |= {"source": recipe.data.shown, "quality": _quality(evaluation), **_made_of(evaluated, recipe, data)}
         version = add_version(writer.client, name, model, tags, card)
         store_once(registry, model, evaluated.model)
     step.tell("made")

@@ -30,7 +30,7 @@ body { font: 15px/1.45 system-ui, sans-serif; color: #222; max-width: 74rem; mar
 h1 { font-size: 1.5rem } h2 { font-size: 1.15rem; margin-top: 2.2rem; border-bottom: 1px solid #ddd }
 table { border-collapse: collapse; margin: .8rem 0; display: block; overflow-x: auto }
 th, td { padding: .25rem .7rem; text-align: right; border-bottom: 1px solid #eee; white-space: nowrap }
-th:first-child, td:first-child, td.text { text-align: left } td.text { white-space: normal }
+th:first-child, td:first-child, td.text, .words th, .words td { text-align: left } td.text { white-space: normal }
 th { cursor: pointer; background: #f6f6f3; position: sticky; top: 0 } th::after { content: " ⇅"; color: #bbb }
 .good { color: #1a6b3c } .bad { color: #a3261b; font-weight: 600 } .soft { color: #777 }
 img { max-width: 100%; margin: .5rem 1rem .5rem 0 } blockquote { margin: .4rem 0; color: #444 }
@@ -123,14 +123,14 @@ def write_text_page(title: str, sections: Sequence[Section], path: Path) -> Path
 
 def _decision(facts: PageFacts) -> str:
     rows = [[name, "passed" if passed else "refused", found, needed] for name, passed, found, needed in facts.guards]
-    return _paragraph(facts.verdict) + (_table(["guard", "", "found", "needed"], rows) if rows else "")
+    return _paragraph(facts.verdict) + (_table(["guard", "", "found", "needed"], rows, "words") if rows else "")
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+def _table(head: Sequence[str], rows: Sequence[Sequence[Any]], kind: str = "numbers") -> str:
     """A table that sorts by any column."""
     top = "".join(f"<th>{escape(str(name))}</th>" for name in head)
     lines = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table>"
+    return f'<table class="{kind}"><thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table>'
 
 
 def _cell(value: Any) -> str:
@@ -184,7 +184,7 @@ def _made_from(best: EvaluatedModel) -> str:
         ["key of the data", next(iter(prepared["inputs"].values()))],
         ["key of what was learnt from", prepared["key"]],
     ]
-    return _table(["", ""], rows)
+    return _table(["", ""], rows, "words")
 
 
 def _night(made: Report, best: EvaluatedModel, in_service: str | None) -> Night:

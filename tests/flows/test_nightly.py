@@ -54,7 +54,7 @@ def test_losers_are_tracked_and_the_winner_is_stored_once(tagflow, first):
     assert sum(states[0].samefile(path) for path in stored) == 1
     (model,) = [one for one in tagflow.json("models")["models"] if one["name"] == "demo"]
     assert (model["version"], model["versions"]) == (first["decision"]["challenger"], 1)
-    assert (model["why"], model["data"]) == ("no model was in service", "demo")
+    assert (model["why"], model["data"]) == ("no model was in service", "demo-site")
     assert model["label"] == first["decision"]["model"]
     assert model["quality"].startswith("P@1 0.")
 

@@ -71,7 +71,7 @@ def test_old_results_go_and_what_a_champion_was_made_from_stays(workspace):
 def test_runs_expire_with_their_artifacts_unless_a_champion_came_from_them(workspace):
     with workspace.registry.open() as client:
         experiment = workspace.registry.experiment(client, "notes")
-        runs = [client.create_run(experiment, start_time=0).info for _ in range(3)]
+        runs = [client.create_run(experiment, start_time=1000).info for _ in range(3)]
         for run in runs:
             client.log_text(run.run_id, "a table", "report.md")
             client.set_terminated(run.run_id)

@@ -136,7 +136,10 @@ def test_a_killed_run_goes_on_from_what_stands(tagflow, tmp_path):
     before = stored(tagflow.home)
     again = tagflow(*args)
     assert again.returncode == 0, again.stderr
-    assert all(f"= {step}: stands already" in again.stderr for step in ("read demo", "build features", "train Popular"))
+    assert all(
+        f"= {step}: stands already" in again.stderr
+        for step in ("crawl the demonstration site", "build features", "train Popular")
+    )
     assert "✓ measure OneVsRestLinear" in again.stderr
     assert before.items() <= stored(tagflow.home).items()
     assert not list((tagflow.home / "data").glob("damaged-*"))

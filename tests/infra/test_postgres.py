@@ -63,7 +63,7 @@ def postgres(tmp_path_factory):
         run(*psql, "--dbname", "postgres", "--command", init.read_text())
         yield f"127.0.0.1:{port}"
     finally:
-        run(programs() / "pg_ctl", "--pgdata", data, "--mode", "immediate", "stop")
+        run(programs() / "pg_ctl", "--pgdata", data, "--mode", "immediate", "--timeout", "600", "stop")
 
 
 @pytest.mark.slow

@@ -92,6 +92,20 @@ TASKS = (
         _PROMOTION_TESTS,
     ),
     Fault(
+        "what the champion was made from expires",
+        "tasks/retention.py",
+        "if path.name not in needed and",
+        "if",
+        "tests/tasks/test_retention.py",
+    ),
+    Fault(
+        "words from outside are markup",
+        "tasks/reporting/page.py",
+        'return f"<td{kind}>{escape(text)}</td>"',
+        'return f"<td{kind}>{text}</td>"',
+        "tests/tasks/reporting/test_page.py",
+    ),
+    Fault(
         "a second step back leads forward",
         "tasks/registry/in_service.py",
         "    if not going_back:\n",

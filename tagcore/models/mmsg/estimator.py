@@ -111,7 +111,7 @@ class MMSG(TagModel):
         search: str = "lbfgs",
         length_scale: float | None = None,
         amplitude: float | None = None,
-        search_iter: int | None = None,
+        search_iter: int = 15,
         search_rows: int | None = 1000,
         probability: str = "mackay",
         tol: float = 1e-3,

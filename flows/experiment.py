@@ -89,7 +89,7 @@ def draw_all_curves(
         known = {name for point in points for name in point.measures}
         measures = [
             recipe.measures.primary,
-            *(name for name in (*shown_in("curves"), *shown_by_rule("curves")) if name in known),
+            *(name for name in (*shown_in("curves", recipe.data.kind), *shown_by_rule("curves")) if name in known),
         ]
         title = f"{recipe.name} on {comparisons[at[0]].data}"
         drawn = Curves(title, setting, measures, points, str(workspace.report_folder(safe_name(title))))

@@ -21,18 +21,25 @@ _NEEDED = [  # what a served model imports
 
 @dataclass(frozen=True)
 class ServedForm:
-    """One kind of served model: `name` is that of its stored folder, `asks` and `answers` are columns."""
+    """One kind of served model: `name` is that of its stored folder, `asks` and `answers` are columns; those that it
+    `may_ask` for can be left out, those that it `adds` come with the answer."""
 
     name: str
     asks: str
     answers: str
+    may_ask: tuple[str, ...] = ()
+    adds: tuple[str, ...] = ()
 
     @property
     def signature(self) -> ModelSignature:
         """One text in, names best first with their scores out; `k` says how many."""
+        asked: list[Any] = [ColSpec(DataType.string, self.asks)]
+        asked += [ColSpec(DataType.string, name, required=False) for name in self.may_ask]
+        answered: list[Any] = [ColSpec(Array(DataType.string), self.answers), ColSpec(Array(DataType.double), "scores")]
+        answered += [ColSpec(Array(DataType.string), name) for name in self.adds]
         return ModelSignature(
-            inputs=Schema([ColSpec(DataType.string, self.asks)]),
-            outputs=Schema([ColSpec(Array(DataType.string), self.answers), ColSpec(Array(DataType.double), "scores")]),
+            inputs=Schema(asked),
+            outputs=Schema(answered),
             params=ParamSchema([ParamSpec("k", DataType.integer, 5)]),
         )
 
@@ -52,5 +59,5 @@ class ServedForm:
 
 
 TAGGER = ServedForm("tagger", asks="text", answers="tags")
-RECOMMENDER = ServedForm("recommender", asks="user", answers="items")
+RECOMMENDER = ServedForm("recommender", asks="user", answers="items", may_ask=("tags",), adds=("titles",))
 FORMS = (TAGGER, RECOMMENDER)

@@ -142,7 +142,7 @@ def _compare(
     lines = summarise_models(measured, primary)
     best = lines[0]
     known = {name for line in lines for name in line.summary}
-    usual = dict.fromkeys((*shown_in("report"), primary, *shown_by_rule("report")))
+    usual = dict.fromkeys((*shown_in("report", best.held_out), primary, *shown_by_rule("report")))
     columns = [c for c in chosen or usual if c in known]
     rows = [_row(line, None if line is best else line.to_best(best, primary)) for line in lines]
     about = _about(lines, primary)
@@ -151,7 +151,7 @@ def _compare(
     pictures = [figure.name for figure in figures]
     made = Report(title, about, primary, best.tested[0], columns, rows, str(folder), key, pictures)
     summaries = {line.label: line.summary for line in lines}
-    in_picture = chosen or {*shown_in("report picture"), primary, *shown_by_rule("report picture")}
+    in_picture = chosen or {*shown_in("report picture", best.held_out), primary, *shown_by_rule("report picture")}
     picture = compare(summaries, [c for c in columns if c in in_picture], best.held_out, folder / "comparison.png")
     topics, drawn = _topics(measured, folder)
     write_text(folder / "report.md", made.markdown() + topics)

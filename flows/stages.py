@@ -42,7 +42,7 @@ def ingest(recipe: Recipe, workspace: Workspace) -> Path:
     """Reads the recipe's source into a stored corpus, or into stored ratings."""
     require_writable(workspace.store)
     require_models(recipe)
-    return run_task(kind_of(recipe.data.kind).ingest, data=recipe.data, workspace=workspace)
+    return run_task(kind_of(recipe.data.kind).ingest, data=recipe.data_to_read, workspace=workspace)
 
 
 @flow(name="prepare")

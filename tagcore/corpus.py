@@ -1,10 +1,10 @@
 """Tagged documents: what models that suggest tags learn from."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +12,10 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from tagcore.store.datasets import Dataset, StoreError, Writer, write_dataset
-from tagcore.store.schemas import BAGS, DOCUMENTS, NAMES, TAGGINGS
+from tagcore.store.schemas import BAGS, DOCUMENTS, FIELDS, NAMES, TAGGINGS
+
+Document: TypeAlias = str | Mapping[str, Any]  # a text, or texts by field
+DOCUMENT_FIELDS = ("title", "text", "url")  # which have a column of their own in the documents
 
 
 class Names:
@@ -54,6 +57,7 @@ class Block:
     documents: pa.Table  # schema DOCUMENTS
     taggings: pa.Table  # schema TAGGINGS
     words: sp.csr_matrix | None = None  # counted words, where the source gives them instead of text
+    fields: pa.Table | None = None  # schema FIELDS, where documents have others than title and text
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,10 +69,11 @@ class Corpus:
     tag_names: list[str]
     words: sp.csr_matrix | None = None
     word_names: list[str] | None = None
+    fields: pa.Table | None = None
 
     @classmethod
-    def from_texts(cls, texts: Sequence[str], tags: Sequence[Iterable[str]]) -> "Corpus":
-        """The short way in: one text and its tags per document.
+    def from_texts(cls, texts: Sequence[Document], tags: Sequence[Iterable[str]]) -> "Corpus":
+        """The short way in: one text, or texts by field, and its tags per document.
 
         >>> corpus = Corpus.from_texts(["red apples", "green pears"], [["apple"], ["pear", "green"]])
         >>> corpus.tag_names, corpus.tags.shape
@@ -87,8 +92,11 @@ class Corpus:
         names = Names()
         pairs = [(row, names.id(tag)) for row, given in enumerate(tags) for tag in dict.fromkeys(given)]
         rows, ids = zip(*pairs, strict=True) if pairs else ((), ())
-        documents = documents_table(id=[str(i) for i in range(len(texts))], text=list(texts))
-        return cls(documents, taggings_table(rows, ids), list(names))
+        fields = [{"text": text} if isinstance(text, str) else dict(text) for text in texts]
+        columns = {name: [of_text.pop(name, None) for of_text in fields] for name in DOCUMENT_FIELDS}
+        documents = documents_table(id=[str(i) for i in range(len(texts))], **columns)
+        further = fields_table(fields) if any(fields) else None
+        return cls(documents, taggings_table(rows, ids), list(names), fields=further)
 
     @classmethod
     def load(cls, folder: Path | str) -> "Corpus":
@@ -98,7 +106,8 @@ class Corpus:
             word_names = data.names("words")
             bags = data.read("bags")
             words = csr_from_lists(bags["words"], bags["values"], len(word_names))
-        return cls(data.read("documents"), data.read("taggings"), data.names("tags"), words, word_names)
+        fields = data.read("fields") if data.has("fields") else None
+        return cls(data.read("documents"), data.read("taggings"), data.names("tags"), words, word_names, fields)
 
     def save(self, folder: Path | str, *, rows_per_group: int = 8192, **manifest: Any) -> None:
         with write_dataset(folder, "corpus", **manifest) as writer:
@@ -120,6 +129,7 @@ class Corpus:
                 self.documents.slice(start, stop - start),
                 part,
                 None if self.words is None else self.words[start:stop],
+                None if self.fields is None else self.fields.slice(start, stop - start),
             )
 
     @cached_property
@@ -144,6 +154,12 @@ def append_block(writer: Writer, block: Block) -> None:
             raise ValueError(f"counted words of {block.words.shape[0]} documents in a block of {n}")
         words, values = lists_from_csr(block.words)
         writer.append("bags", pa.table([words, values], schema=BAGS))
+    if (block.fields is not None) != ("fields" in writer.counts) and first:
+        raise ValueError(f"the block from document {first} on differs from those before in having fields")
+    if block.fields is not None:
+        if block.fields.num_rows != n:
+            raise ValueError(f"fields of {block.fields.num_rows} documents in a block of {n}")
+        writer.append("fields", block.fields)
 
 
 def append_names(writer: Writer, tag_names: Iterable[str], word_names: Iterable[str] | None) -> None:
@@ -157,6 +173,11 @@ def documents_table(**columns: Sequence) -> pa.Table:
     n = len(next(iter(columns.values())))
     given = [pa.array(columns.get(f.name, [None] * n), f.type) for f in DOCUMENTS]
     return pa.table(given, schema=DOCUMENTS)
+
+
+def fields_table(fields: Sequence[Mapping[str, str]]) -> pa.Table:
+    """A table of the fields schema: for each document its further texts, by name."""
+    return pa.table([pa.array([list(of_one.items()) for of_one in fields], FIELDS.field(0).type)], schema=FIELDS)
 
 
 def taggings_table(

@@ -2,7 +2,7 @@
 
 import json
 import reprlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from safetensors.numpy import load_file, save_file
 
 from tagcore.base import best_k
-from tagcore.corpus import Names, names_table
+from tagcore.corpus import Document, Names, names_table
 from tagcore.labelling.expected_f import ExpectedF
 from tagcore.labelling.thresholds import load_thresholds, require_thresholds, save_thresholds
 from tagcore.scoring.calibration import CALIBRATORS, Calibrator
@@ -20,6 +20,7 @@ from tagcore.scoring.explanation import NamedTopic, WordPush, pushes
 from tagcore.store.datasets import MANIFEST, Dataset, StoreError, write_dataset
 from tagcore.tag_model import TagModel
 from tagcore.text import Vectoriser
+from tagcore.text.fields import URL, USUAL, fields_of
 from tagcore.text.html import strip_html
 
 HEAD = "tagger.json"
@@ -75,11 +76,14 @@ class Tagger:
         """Whether the scores of suggestions are probabilities of being right, learnt on documents not trained on."""
         return self.calibrator is not None
 
-    def suggest(self, texts: Sequence[str], k: int = 5) -> list[list[Suggestion]]:
-        """The k best tags of every text, best first. A text without a known word gets the most popular tags."""
+    def suggest(self, texts: Sequence[Document], k: int = 5) -> list[list[Suggestion]]:
+        """The k best tags of every text, best first. A text without a known word gets the most popular tags.
+
+        A text may come as its fields, such as `{"title": …, "text": …}`.
+        """
         return self.suggest_rows(self.rows(texts), k)
 
-    def label(self, texts: Sequence[str]) -> list[list[Suggestion]]:
+    def label(self, texts: Sequence[Document]) -> list[list[Suggestion]]:
         """Every tag whose score is above its threshold, most probable first; without thresholds, those above 1/2. A
         text without a known word gets the tags that more than half of the training documents have."""
         return self.label_rows(self.rows(texts))
@@ -114,7 +118,7 @@ class Tagger:
                 labelled.append([Suggestion(self.tag_names[t], float(probabilities[row, t])) for t in tags])
         return labelled
 
-    def explain(self, text: str, tag: str) -> list[WordPush] | None:
+    def explain(self, text: Document, tag: str) -> list[WordPush] | None:
         """What each known word of the text did to the score of the tag, strongest first; None where the model cannot
         tell. The push of no word (`word` is None) is the tag's own, whatever the text."""
         return self.explain_row(self.rows([text]), tag)
@@ -155,18 +159,29 @@ class Tagger:
         sampled = getattr(self.model, "expected_f", None)
         return None if sampled is None else sampled(rows)
 
-    def known_words(self, text: str) -> int:
+    def known_words(self, text: Document) -> int:
         """How many different words of the text the vectoriser knows."""
         return int(self.rows([text]).nnz)
 
-    def rows(self, texts: Sequence[str]) -> sp.csr_matrix:
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields of a document that are read."""
+        return self.vectoriser.field_names or USUAL
+
+    def rows(self, texts: Sequence[Document]) -> sp.csr_matrix:
         """The texts as the model reads them: one row of word weights each; markup is left out."""
         if isinstance(texts, str | bytes):
             raise ValueError(f"texts is the one string {reprlib.repr(texts)}, expected a list of texts, such as [text]")
         for number, text in enumerate(texts):
-            if not isinstance(text, str):
-                raise ValueError(f"text {number} is {reprlib.repr(text)}, expected a string")
-        return self.vectoriser.transform([strip_html(text) for text in texts])
+            if not isinstance(text, str | Mapping):
+                raise ValueError(f"text {number} is {reprlib.repr(text)}, expected a string, or texts by field")
+        return self.vectoriser.transform([self._without_markup(text, number) for number, text in enumerate(texts)])
+
+    def _without_markup(self, text: Document, number: int) -> Document:
+        if isinstance(text, str):
+            return strip_html(text)
+        fields = fields_of(text, self.vectoriser.field_names, f"text {number}")
+        return {name: value if name == URL else strip_html(value) for name, value in fields.items()}
 
     def word_columns(self, words: Names) -> sp.csr_matrix:
         """Counted words of a source × the columns that the vectoriser takes, matched by the names of its terms."""

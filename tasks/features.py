@@ -13,7 +13,7 @@ from tagcore.features.split import Split
 from tagcore.store.datasets import Dataset
 from tagcore.text import Vectoriser
 from tasks.cache import PlannedResult, is_transient, run_cached, stored_key
-from tasks.cluster.backend import report_traffic
+from tasks.cluster.backends import report_traffic
 from tasks.cluster.sessions import copy_files_to_workers, executor_for
 from tasks.progress import ProgressReporter
 from tasks.recipe_settings import FeatureSettings, SplitSettings
@@ -44,14 +44,15 @@ def features(
 
     def make(folder: Path, step: ProgressReporter) -> None:
         corpus = Dataset.open(data, "corpus", verify=False)
-        reader = CorpusReader(corpus, chosen)
+        vectoriser = Vectoriser(**settings.model_dump())
+        reader = CorpusReader(corpus, chosen, fields=vectoriser.field_names)
         storage = copy_files_to_workers(reader.storage, reader.files, workspace.cluster, corpus.key)
         with executor_for(workspace.cluster, workspace.threads) as executor:
             step.begin()
             make_features(
                 corpus,
                 folder,
-                Vectoriser(**settings.model_dump()),
+                vectoriser,
                 chosen,
                 executor=executor,
                 storage=storage,

@@ -1,5 +1,6 @@
 """From files, or the planted demo, to a stored corpus."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from prefect import task
@@ -10,7 +11,8 @@ from tagcore.readers import open_source
 from tagcore.readers.open import source_fingerprint
 from tagcore.readers.source import Source
 from tagcore.store.datasets import write_dataset
-from tagcore.synthetic.corpus import demo_corpus
+from tagcore.synthetic.corpus import PlantedCorpus, demo_corpus
+from tagcore.synthetic.media import PlantedMedia, demo_media
 from tasks.cache import PlannedResult, is_transient, run_cached
 from tasks.progress import ProgressReporter
 from tasks.recipe_settings import DataSettings
@@ -18,6 +20,8 @@ from tasks.workspace import Workspace
 
 ROWS_PER_GROUP = 8192
 REJECTED = "rejected.jsonl"
+
+_DEMOS: dict[str, Callable[[int], PlantedCorpus | PlantedMedia]] = {"demo": demo_corpus, "demo-media": demo_media}
 
 
 @task(
@@ -29,11 +33,8 @@ REJECTED = "rejected.jsonl"
 )
 def ingest(data: DataSettings, workspace: Workspace) -> State[Path]:
     """Reads the recipe's source into a corpus; rows that cannot be read end it, or are listed where told to skip."""
-    demo = data.source == "demo"
-    if demo:
-        fingerprint = demo_corpus(data.documents).fingerprint()
-    else:
-        fingerprint = source_fingerprint(Path(data.source), **data.options)
+    demo = _DEMOS[data.source](data.documents) if data.planted else None
+    fingerprint = demo.fingerprint() if demo else source_fingerprint(Path(data.source), **data.options)
     parameters = {
         "rows_per_group": ROWS_PER_GROUP,
         "options": data.options,
@@ -44,12 +45,12 @@ def ingest(data: DataSettings, workspace: Workspace) -> State[Path]:
     def make(folder: Path, step: ProgressReporter) -> None:
         with write_dataset(folder, "corpus", **plan.manifest) as writer:
             source: DocumentSource
-            if demo:
-                source = demo_corpus(data.documents)
+            if demo is not None:
+                source = demo
             else:
                 rejects = writer.folder / REJECTED if data.skip_bad_rows else None
                 source = open_source(Path(data.source), skip_bad_rows=rejects, **data.options)
-            total = data.documents if demo else 0
+            total = 0 if demo is None else data.documents
             for block in source.blocks(ROWS_PER_GROUP):
                 append_block(writer, block)
                 step(writer.counts["documents"], total, {})

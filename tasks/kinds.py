@@ -10,6 +10,7 @@ import numpy as np
 from prefect import Task
 
 from tagcore.base import Estimator
+from tagcore.corpus import Document
 from tagcore.fitting import model_class
 from tagcore.metrics.measure import LearnsFrom
 from tagcore.rating_model import RatingModel
@@ -54,7 +55,7 @@ class Kind:
     logged_facts: tuple[str, ...]  # those that MLflow gets as parameters
     card: Callable[..., str]  # (label, data, facts, evaluation, topics) -> Markdown
     log_plots: Callable[..., None] | None  # of (evaluation, topics), on the active MLflow run
-    sample_input: Callable[[Path, Path], str]  # of (data, prepared): what the model may be asked
+    sample_input: Callable[[Path, Path], Document]  # of (data, prepared): what the model may be asked
     examples: Callable[..., Any]  # (data, prepared, address, registry) -> what the model in service answers
 
 
@@ -71,7 +72,7 @@ def require_models(recipe: Recipe) -> None:
 
 def _features_of(recipe: Recipe, model: ModelSettings, split: SplitSettings) -> dict[str, Any]:
     """The recipe's features with what a data card suggests, what the model's class wants, and its own on top."""
-    card = None if recipe.data.source == "demo" else recognise(recipe.data.source)
+    card = None if recipe.data.planted else recognise(recipe.data.source)
 
     def settings_of(model: ModelSettings) -> FeatureSettings:
         wanted = dict(model_class(model.model, TagModel).wanted_features)

@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
+from tagcore.corpus import DOCUMENT_FIELDS
 from tagcore.metrics.catalogue import find, primary_names
 from tasks.recipe_settings import (
     DataSettings,
@@ -145,6 +146,15 @@ class Recipe(RecipePart):
     def features_with(self, suggested: dict[str, Any]) -> FeatureSettings:
         """Takes a data card's suggestions, except where a person or the grid has set the feature."""
         return self.features.on_top_of(**{k: v for k, v in suggested.items() if k not in self.chosen_features})
+
+    @property
+    def data_to_read(self) -> DataSettings:
+        """The data, read with the further fields that features name, unless its options say which."""
+        fields = {name for model in self.models for name in (model.features.get("fields") or ())}
+        further = sorted((fields | set(self.features.fields or ())) - set(DOCUMENT_FIELDS))
+        if not further or self.data.planted or "fields" in self.data.options:
+            return self.data
+        return self.data.model_copy(update={"options": {**self.data.options, "fields": further}})
 
     @property
     def searches_each_split(self) -> bool:

@@ -11,6 +11,7 @@ from tagcore.metrics.catalogue import find, primary_names, rule_of
 from tagcore.metrics.measure import SUGGESTED, LearnsFrom
 from tagcore.text.tokens import TOKEN_PATTERN
 
+DEMOS = ("demo", "demo-media")
 CROSS_VALIDATED = "cross-validated"
 
 Profiles = Literal["given", "rated items"]
@@ -36,7 +37,8 @@ class PruningSettings(RecipePart):
 
 
 class DataSettings(RecipePart):
-    """What is learnt from, and its source: `demo`, or the path of a file or folder that a reader recognises."""
+    """What is learnt from, and its source: `demo`, `demo-media`, or the path of a file or folder that a reader
+    recognises."""
 
     kind: LearnsFrom = Field("documents", description="tags of documents, or ratings that users gave to items")
     source: str = "demo"
@@ -55,6 +57,11 @@ class DataSettings(RecipePart):
         description='of ratings: the tags that users gave; "rated items": those of all that they rated to learn from',
     )
     pruning: PruningSettings | None = Field(None, description="of ratings: leave out rare tags, and who hardly tags")
+
+    @property
+    def planted(self) -> bool:
+        """Whether the source is no file."""
+        return self.source in DEMOS
 
 
 class SplitSettings(RecipePart):
@@ -114,6 +121,10 @@ class FeatureSettings(RecipePart):
     smooth_idf: bool = True
     binary: bool = False
     norm: Literal["l1", "l2"] | None = "l2"
+    fields: dict[str, float] | None = Field(
+        None, description="weights of named fields, such as {title = 4, text = 1}; none: title and text as one text"
+    )
+    own_columns: list[str] = Field([], description="fields whose words have columns of their own")
 
     def on_top_of(self, **changes: Any) -> "FeatureSettings":
         """Checks and applies changes to some of the settings."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from infra.cli import doctor, experiment, ingest, recommend, run, stack, tag
+from infra.cli import doctor, experiment, ingest, recommend, run, schedule, stack, tag
 from infra.cli.faults import STANDS, one_line_of
 
 INTERRUPTED = 130  # what typer makes of Ctrl-C
@@ -52,6 +52,9 @@ app.command()(doctor.doctor)
 app.command()(stack.up)
 app.command()(stack.down)
 app.command()(stack.status)
+app.command("open")(stack.open_page)
+app.command()(stack.logs)
+app.add_typer(schedule.app, name="schedule")
 
 
 def main() -> None:

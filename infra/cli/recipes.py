@@ -51,7 +51,7 @@ def _look_at_data(recipe: "Recipe") -> None:
     from tagcore.readers import open_source
     from tagcore.readers.ratings import RatingsSource, holds_ratings
 
-    sources = {point.data.source: point.data for point in recipe.expand() if point.data.source != "demo"}
+    sources = {point.data.source: point.data for point in recipe.expand() if not point.data.planted}
     if recipe.data.name is not None and len(sources) > 1:
         raise ValueError(f"data.name = {recipe.data.name!r} for {len(sources)} data sets, expected one to be named")
     for source, data in sources.items():

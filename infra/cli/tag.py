@@ -14,6 +14,7 @@ from infra.cli.options import HomeOption
 if TYPE_CHECKING:
     from infra.cli.tagged import Output, Tagged
     from infra.cli.texts import Batch
+    from tagcore.corpus import Document
     from tagcore.tagger import Tagger
 
 _SECONDS_LIVE, _SECONDS = 2.0, 30.0  # between two lines of progress, at a terminal and elsewhere
@@ -58,7 +59,8 @@ def tag(
     told otherwise; of any other model it only ranks, and a line says so.
 
     Files are read in any size: texts keep their order and ids, a blank text keeps its place and gets no tags. JSON
-    lines and tables need `text` or `title`; other formats are those of `tagflow ingest`.
+    lines and tables need `text` or `title`, or what the model was taught to read instead: a model of named fields
+    reads those. Other formats are those of `tagflow ingest`.
 
     `--explain` shows, for every tag, what each word of the text did to its score: a push up or down, and ± one
     standard deviation of it where the model knows how sure it is. "(always)" is what the tag gets from any text. A
@@ -87,7 +89,7 @@ def tag(
             to_terminal = JsonLines(sys.stdout, ids, words, tagger.calibrated)
         job = _Job(console, tagger, None if label else k, explain)
         with nullcontext(to_terminal) if into is None else open_output(into, words, tagger.calibrated) as out:
-            for batch in texts.batches:
+            for batch in texts.batches(tagger.fields):
                 out.write(job.tag(batch))
             job.require_texts(str(file or "-"))
     job.tell_end(into)
@@ -110,7 +112,7 @@ class _Job:
 
         tagger = self._tagger
         if batch.texts is not None:
-            rows, written = tagger.rows(batch.texts), [bool(text.strip()) for text in batch.texts]
+            rows, written = tagger.rows(batch.texts), [_is_written(text) for text in batch.texts]
         else:
             assert batch.counts is not None
             rows, written = self._counted_rows(batch), (np.diff(batch.counts.indptr) > 0).tolist()
@@ -163,6 +165,10 @@ class _Job:
     def _line(self) -> str:
         seconds = max(time.monotonic() - self._begun, 1e-3)
         return f"{self.done:,} texts in {seconds:.1f} s, {self.done / seconds:,.0f} a second"
+
+
+def _is_written(text: "Document") -> bool:
+    return bool(text.strip() if isinstance(text, str) else any(field.strip() for field in text.values()))
 
 
 def load_tagger(model: str | None, home: Path | None) -> "Tagger":

@@ -4,7 +4,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -14,15 +14,15 @@ from typing import IO, Any, NamedTuple, cast
 
 import scipy.sparse as sp
 
-from tagcore.corpus import Names
-from tagcore.features.corpus_reader import document_texts
+from tagcore.corpus import Document, Names
 from tagcore.readers import open_source
 from tagcore.readers.bad_rows import BadRow, BadValue, ReadError, not_utf8
 from tagcore.readers.csv_table import CsvTable
 from tagcore.readers.input_files import InputFile, ReadLimits, first_bytes, line_chunks, read_small, too_long
 from tagcore.readers.jsonl import parse_object
-from tagcore.readers.records import TextOptions
+from tagcore.readers.records import DEFAULT_NAMES, TextOptions, field_value
 from tagcore.readers.source import Source
+from tagcore.text.fields import field_texts
 
 LINES = "lines"
 BATCH = 2048  # texts that are tagged together
@@ -30,25 +30,25 @@ BATCH_CHARACTERS = 4 << 20  # or fewer, where they are long
 
 _PLAIN_ENDINGS = ("", ".txt", ".text", ".md", ".log")
 _JSON = re.compile(rb'\s*\{\s*"')
-_FIELDS = ("id", "title", "text")
 
-Text = tuple[str, str]  # id, text
+Text = tuple[str, Document]  # id, text or its fields
 
 
 class Batch(NamedTuple):
     """A run of texts with their ids; of sources that count words instead, the counts and the words of their columns."""
 
     ids: list[str]
-    texts: list[str] | None
+    texts: list[Document] | None
     counts: sp.csr_matrix | None = None
     words: Names | None = None
 
 
 @dataclass(frozen=True)
 class Texts:
-    """Batches in the order of the file; `named`: whether ids are the file's own, and not numbers of lines."""
+    """Batches in the order of the file, of texts or of the fields that are to be read; `named`: whether ids are the
+    file's own, and not numbers of lines."""
 
-    batches: Iterator[Batch]
+    batches: Callable[[Sequence[str]], Iterator[Batch]]
     named: bool = False
 
 
@@ -60,15 +60,15 @@ def open_texts(
     if given:
         if file:
             raise ValueError("give a text or --file, not both")
-        yield Texts(_batched((str(n), text) for n, text in enumerate(given, 1)))
+        yield Texts(lambda fields: _batched((str(n), text) for n, text in enumerate(given, 1)))
     elif file is not None and str(file) != "-":
         yield _of_file(file, format, whole, options)
     elif sys.stdin.isatty():
         raise ValueError("no text: give one as an argument, with --file, or on standard input")
     elif whole:
-        yield Texts(iter([Batch(["1"], [_decoded(_whole(sys.stdin.buffer), "-", 1)])]))
+        yield Texts(lambda fields: iter([Batch(["1"], [_decoded(_whole(sys.stdin.buffer), "-", 1)])]))
     elif format == LINES or (format is None and not _JSON.match(cast(BufferedReader, sys.stdin.buffer).peek())):
-        yield Texts(_batched(_plain_lines("-", _stream_lines(sys.stdin.buffer))))
+        yield Texts(lambda fields: _batched(_plain_lines("-", _stream_lines(sys.stdin.buffer))))
     else:  # readers read files
         with tempfile.TemporaryDirectory() as folder:
             copy = Path(folder, f"stdin.{format or 'jsonl'}")
@@ -80,17 +80,17 @@ def open_texts(
 def _of_file(path: Path, format: str | None, whole: bool, options: dict[str, Any]) -> Texts:
     file, limits = InputFile(path), ReadLimits()
     if whole:
-        return Texts(iter([Batch(["1"], [_decoded(read_small(file, limits), file.name, 1)])]))
+        return Texts(lambda fields: iter([Batch(["1"], [_decoded(read_small(file, limits), file.name, 1)])]))
     if format == LINES or (format is None and path.is_file() and _is_plain(file, limits)):
-        return Texts(_batched(_plain_lines(file.name, _file_lines(file, limits))))
+        return Texts(lambda fields: _batched(_plain_lines(file.name, _file_lines(file, limits))))
     try:
         source = open_source(path, format=format, **options)
     except ReadError as error:
         hint = f" (--format {LINES} takes it as one text a line)" if format is None and path.is_file() else ""
         raise ReadError(f"{error}{hint}") from error
     if source.card is None and source.format in ("jsonl", "csv"):
-        return Texts(_batched(_untagged(source)), named=True)
-    return Texts(_blocks(source), named=True)
+        return Texts(lambda fields: _batched(_untagged(source, fields)), named=True)
+    return Texts(lambda fields: _blocks(source, fields), named=True)
 
 
 def _is_plain(file: InputFile, limits: ReadLimits) -> bool:
@@ -98,45 +98,57 @@ def _is_plain(file: InputFile, limits: ReadLimits) -> bool:
     return ending in _PLAIN_ENDINGS and not _JSON.match(first_bytes(file, limits))
 
 
-def _blocks(source: Source) -> Iterator[Batch]:
+def _blocks(source: Source, fields: Sequence[str]) -> Iterator[Batch]:
     for block in source.blocks(BATCH):
         ids = block.documents["id"].to_pylist()
         if block.words is None:
-            yield Batch(ids, document_texts(block.documents).to_pylist())
+            yield Batch(ids, field_texts(block.documents, block.fields, fields).to_pylist())
         else:
             yield Batch(ids, None, block.words, source.words)
 
 
-def _untagged(source: Source) -> Iterator[Text]:
-    """Reads id, title and text alone: no tags are asked for, and no id is remembered, so that any size passes."""
+def _untagged(source: Source, fields: Sequence[str]) -> Iterator[Text]:
+    """Reads ids and fields alone: no tags are asked for, and no id is remembered, so that any size passes."""
     for file in source.files:
         prefix = "" if len(source.files) == 1 else f"{file.stem}:"
-        records = _json_records(file, source.options) if source.format == "jsonl" else _table_rows(file, source.options)
+        read = _json_records if source.format == "jsonl" else _table_rows
+        by_use = sorted(fields, key=lambda field: field != "text")  # the likeliest first, for messages
+        names = {field: _names(source.options, field) for field in ("id", *by_use)}
+        records = read(file, source.options, names)
         for line, record in records:
             try:
-                yield _id(record.get("id"), f"{prefix}{line}"), "\n".join(map(_text, ("title", "text"), 2 * [record]))
+                texts = {field: field_value(field, record.get(field)) for field in fields}
+                yield _id(record.get("id"), f"{prefix}{line}"), texts
             except BadValue as error:
                 raise BadRow(file.name, line, error.value, error.expected) from None
 
 
-def _json_records(file: InputFile, options: TextOptions) -> Iterator[tuple[int, dict[str, Any]]]:
-    names = {field: options.names(field) for field in _FIELDS}
+def _names(options: TextOptions, field: str) -> tuple[str, ...]:
+    """Names that a field may have in the file, the likeliest first."""
+    return options.names(field) if field in DEFAULT_NAMES else (field,)
+
+
+def _json_records(
+    file: InputFile, options: TextOptions, names: dict[str, tuple[str, ...]]
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    keys = [name for field in names if field != "id" for name in names[field]]
     for line, raw in _file_lines(file, options):
         if not raw.strip():
             continue
         try:
             record = parse_object(raw)
-            fields = {f: next((record[n] for n in names[f] if record.get(n) is not None), None) for f in _FIELDS}
-            if not any(name in record for field in ("title", "text") for name in names[field]):
-                expected = f"an object with one of the keys {', '.join(names['text'] + names['title'])}"
-                raise BadValue(raw.decode(), expected)
+            fields = {f: next((record[n] for n in names[f] if record.get(n) is not None), None) for f in names}
+            if not any(name in record for name in keys):
+                raise BadValue(raw.decode(), f"an object with one of the keys {', '.join(keys)}")
         except BadValue as error:
             raise BadRow(file.name, line, error.value, error.expected) from None
         yield line, fields
 
 
-def _table_rows(file: InputFile, options: Any) -> Iterator[tuple[int, dict[str, Any]]]:
-    table = CsvTable(file, options, partial(_columns, options))
+def _table_rows(
+    file: InputFile, options: Any, names: dict[str, tuple[str, ...]]
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    table = CsvTable(file, options, partial(_columns, options, names))
     while True:
         try:
             record = table.record()
@@ -147,13 +159,13 @@ def _table_rows(file: InputFile, options: Any) -> Iterator[tuple[int, dict[str, 
         yield table.line, record
 
 
-def _columns(options: TextOptions, where: str, header: list[str]) -> dict[str, int]:
+def _columns(options: TextOptions, fields: dict[str, tuple[str, ...]], where: str, header: list[str]) -> dict[str, int]:
     """Maps field → column. Names that were given count as they are, the usual ones in upper or lower case."""
-    given = {getattr(options, field) for field in _FIELDS}
+    given = {getattr(options, field, field) for field in fields}
     names = [name if name in given else name.strip().lower() for name in header]
-    candidates = {field: [name for name in options.names(field) if name in names] for field in _FIELDS}
-    if not candidates["title"] and not candidates["text"]:
-        wanted = ", ".join(options.names("text") + options.names("title"))
+    candidates = {field: [name for name in usual if name in names] for field, usual in fields.items()}
+    if not any(found for field, found in candidates.items() if field != "id"):
+        wanted = ", ".join(name for field, usual in fields.items() if field != "id" for name in usual)
         raise ReadError(f"{where}: no {wanted}; there are {', '.join(header)}: name the right one by --option text=...")
     return {field: names.index(found[0]) for field, found in candidates.items() if found}
 
@@ -196,7 +208,7 @@ def _batched(texts: Iterable[Text]) -> Iterator[Batch]:
         assert batch.texts is not None
         batch.ids.append(id_)
         batch.texts.append(text)
-        characters += len(text)
+        characters += len(text) if isinstance(text, str) else sum(map(len, text.values()))
         if len(batch.ids) == BATCH or characters >= BATCH_CHARACTERS:
             yield batch
             batch, characters = Batch([], []), 0
@@ -218,10 +230,3 @@ def _id(value: Any, default: str) -> str:
     if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
         return str(value)
     raise BadValue(value, "a string or a whole number as id")
-
-
-def _text(field: str, record: dict[str, Any]) -> str:
-    value = record.get(field)
-    if value is None or isinstance(value, str):
-        return value or ""
-    raise BadValue(value, f"a string as {field}")

@@ -63,7 +63,8 @@ def make_features(
     executor, progress, n = executor or InProcess(), progress or no_progress, corpus.counts["documents"]
     if not n:
         raise ValueError(f"{corpus.folder}: the corpus is empty")
-    reader = CorpusReader(corpus, split).with_cuts()
+    reader = CorpusReader(corpus, split, fields=vectoriser.field_names).with_cuts()
+    reader.require_fields()
     reader = reader.at(storage) if storage else reader
     names = corpus.names("words") if reader.counted else None
     tag_counts = np.zeros(corpus.counts["tags"], np.int64)

@@ -11,11 +11,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import scipy.sparse as sp
 
-from tagcore.corpus import csr_from_lists, tag_matrix
+from tagcore.corpus import DOCUMENT_FIELDS, csr_from_lists, tag_matrix
 from tagcore.features.split import Cuts, Split
 from tagcore.shards import row_shards
 from tagcore.store.datasets import Dataset, StoreError
 from tagcore.store.storage import Folder, Storage
+from tagcore.text.fields import USUAL, field_texts, title_and_text
 
 _SPLIT_COLUMNS = ["id", "split"]
 
@@ -24,7 +25,7 @@ class RowGroup(NamedTuple):
     """One row group of a corpus as the models will see it."""
 
     first: int  # the number of its first document in the corpus
-    texts: Any  # an arrow array of title and text, None where the source gave counted words instead
+    texts: Any  # an arrow array of title and text, or of the named fields; None where the source counted words instead
     bags: sp.csr_matrix | None  # the counted words, where the source gave them
     tags: sp.csr_matrix
     tagged: np.ndarray  # also where all tags are hidden from learning
@@ -44,10 +45,11 @@ class CorpusReader:
     copy: Storage | None = None  # of the files, to be read instead of those of the corpus
     groups: range | None = None  # all
     cuts: Cuts | None = None
+    fields: tuple[str, ...] | None = None  # to be read apart from one another; title and text as one if there are none
 
     def __iter__(self) -> Iterator[RowGroup]:
         cuts = self.with_cuts().cuts
-        columns = _SPLIT_COLUMNS if self.counted else [*_SPLIT_COLUMNS, "title", "text"]
+        columns = _SPLIT_COLUMNS if self.counted else [*_SPLIT_COLUMNS, *self._columns()]
         with ExitStack() as stack:
             tables = self._open(stack)
             for group in range(tables.n_groups) if self.groups is None else self.groups:
@@ -56,7 +58,7 @@ class CorpusReader:
                 bags = tables.bags(group) if self.counted else None
                 held_out = self.split.held_out(documents, cuts)
                 used = _used(documents, tags) & ~self.split.left_out(documents, cuts)
-                texts = None if self.counted else document_texts(documents)
+                texts = None if self.counted else self._texts(documents, tables, group)
                 revealed = self.split.revealed_tags(documents, tags, held_out)
                 yield RowGroup(first, texts, bags, revealed, np.diff(tags.indptr) > 0, held_out, used)
 
@@ -68,7 +70,31 @@ class CorpusReader:
     @property
     def files(self) -> list[str]:
         """The names of the files that are read."""
-        return [f"{table}.parquet" for table in ("documents", "taggings", *(["bags"] if self.counted else []))]
+        further = ["bags"] if self.counted else ["fields"] if self.further_fields else []
+        return [f"{table}.parquet" for table in ("documents", "taggings", *further)]
+
+    @property
+    def further_fields(self) -> list[str]:
+        """The fields to read that are not columns of the documents."""
+        return [name for name in self.fields or () if name not in DOCUMENT_FIELDS]
+
+    def require_fields(self) -> None:
+        """Raises ValueError where a field that is to be read is in no document."""
+        if self.fields is not None and self.counted:
+            raise ValueError(f"{self.corpus.folder}: its source counted words, which have no fields to be read apart")
+        missing = set(self.further_fields)
+        if missing and not self.corpus.has("fields"):
+            name = min(missing)
+            raise ValueError(f"{self.corpus.folder}: no field {name!r} was stored; name it in data.options.fields")
+        present: set[str] = set()
+        for block in self.corpus.blocks("fields") if missing else ():
+            for chunk in block["fields"].chunks:
+                present.update(pc.unique(chunk.keys).to_pylist())
+            if not missing - present:
+                return
+        if missing:
+            known = ", ".join(sorted({*DOCUMENT_FIELDS, *present}))
+            raise ValueError(f"{self.corpus.folder}: no document has a field {min(missing - present)!r}, only {known}")
 
     def at(self, storage: Storage) -> "CorpusReader":
         """Gives a reader of the copy of the files that lies in `storage`."""
@@ -83,6 +109,15 @@ class CorpusReader:
     def with_cuts(self) -> "CorpusReader":
         """Gives a reader that knows the cuts of its split, for which all ids may have to be read."""
         return replace(self, cuts=self.split.cuts(self._used_documents)) if self.cuts is None else self
+
+    def _columns(self) -> list[str]:
+        """The columns of the documents that texts are read from."""
+        return [name for name in USUAL if self.fields is None] + [n for n in self.fields or () if n in DOCUMENT_FIELDS]
+
+    def _texts(self, documents: pa.Table, tables: "_Tables", group: int) -> pa.Array:
+        if self.fields is None:
+            return document_texts(documents)
+        return field_texts(documents, tables.fields(group) if self.further_fields else None, self.fields)
 
     def path_of(self, file: str) -> str:
         return f"{self.storage}/{file}"
@@ -147,6 +182,10 @@ class _Tables:
         with self._reading("bags.parquet", group, ["words", "values"]) as bags:
             return csr_from_lists(bags["words"], bags["values"], self._counts["words"])
 
+    def fields(self, group: int) -> pa.Table:
+        with self._reading("fields.parquet", group, ["fields"]) as fields:
+            return fields
+
     @contextmanager
     def _reading(self, file: str, group: int, columns: list[str]) -> Iterator[pa.Table]:
         try:
@@ -156,9 +195,8 @@ class _Tables:
 
 
 def document_texts(documents: pa.Table) -> pa.Array:
-    """Joins what a model reads of each document: its title, then its text."""
-    title, text = (pc.fill_null(documents[c].combine_chunks(), "") for c in ("title", "text"))
-    return pc.binary_join_element_wise(title, text, "\n")
+    """Joins what a model reads of each document where no fields are named: its title, then its text."""
+    return title_and_text(*(documents[column].combine_chunks() for column in USUAL))
 
 
 def _used(documents: pa.Table, tags: sp.csr_matrix) -> np.ndarray:

@@ -25,7 +25,8 @@ def held_out_values(tagger: Tagger, corpus: Dataset, features: Dataset, full_nam
     ids = np.array([tags.id(tag) for tag in tagger.tag_names])  # tags that are new here stand after all others
     word_columns = tagger.word_columns(Names(corpus.names("words"))) if corpus.has("bags") else None
     values = []
-    for group in CorpusReader(corpus, Split(**features.manifest["parameters"]["split"])):
+    split = Split(**features.manifest["parameters"]["split"])
+    for group in CorpusReader(corpus, split, fields=tagger.vectoriser.field_names):
         rows = np.flatnonzero(group.held_out & group.used)
         if not rows.size:
             continue

@@ -44,7 +44,7 @@ class Csv(Source):
             self.remark = f"tags are split at {between}, which the option tag_separator changes"
         ids = DocumentIds(self.files)
         for number, file in enumerate(self.files):
-            rows = BlockBuilder(self.tags, ids, number, file.split, self._id_prefix(file))
+            rows = BlockBuilder(self.tags, ids, number, file.split, self._id_prefix(file), self.options.further)
             more = True
             table = self._table(file)
             while more:
@@ -91,12 +91,12 @@ def split_tags(cell: str | None, separator: str | None) -> list[str]:
 
 def _columns(options: CsvOptions, where: str, header: list[str]) -> dict[str, int]:
     """Maps field → column. Names that were given count as they are, the usual ones in upper or lower case."""
-    given = {getattr(options, field) for field in DEFAULT_NAMES}
+    given = {getattr(options, field) for field in DEFAULT_NAMES} | set(options.further)
     names = [name if name in given else name.strip().lower() for name in header]
     options.check_names(names, where)
     columns = {}
-    for field in DEFAULT_NAMES:
-        name = next((name for name in options.names(field) if name in names), None)
+    for field, choices in [*((f, options.names(f)) for f in DEFAULT_NAMES), *((f, (f,)) for f in options.further)]:
+        name = next((name for name in choices if name in names), None)
         if name is not None:
             if names.count(name) > 1:
                 raise ReadError(f"{where}: two columns are called {name!r}, expected one")

@@ -19,7 +19,8 @@ _SURROGATES = (b"\\ud", b"\\uD")
 class Jsonl(Source):
     """Documents of JSON Lines.
 
-    Tags are a list of strings, or of objects with tag and perhaps user, count, time. Other keys are ignored.
+    Tags are a list of strings, or of objects with tag and perhaps user, count, time. Further fields are strings or
+    lists of them. Other keys are ignored.
     """
 
     format = "jsonl"
@@ -28,10 +29,11 @@ class Jsonl(Source):
     def _raw_blocks(self) -> Iterator[Block]:
         self._keys: set[str] = set()
         self._names = [(field, self.options.names(field)) for field in DEFAULT_NAMES]
+        self._names += [(field, (field,)) for field in self.options.further]
         html = self.options.html
         ids = DocumentIds(self.files)
         for number, file in enumerate(self.files):
-            rows = BlockBuilder(self.tags, ids, number, file.split, self._id_prefix(file))
+            rows = BlockBuilder(self.tags, ids, number, file.split, self._id_prefix(file), self.options.further)
             for chunk in self._lines(file):
                 for line, raw in enumerate(chunk.data.split(b"\n"), chunk.line):
                     if raw and not raw.isspace():

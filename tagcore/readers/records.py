@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from tagcore.corpus import Block, Names, documents_table, taggings_table
+from tagcore.corpus import Block, Names, documents_table, fields_table, taggings_table
 from tagcore.readers.bad_rows import BadValue, ReadError, shorten
 from tagcore.readers.ids import DocumentIds
 from tagcore.readers.input_files import ReadLimits
 from tagcore.readers.lengths import LONGEST, require_length
+from tagcore.text.fields import field_text
 from tagcore.text.html import strip_html
 
 DEFAULT_NAMES: Mapping[str, tuple[str, ...]] = {
@@ -36,7 +37,10 @@ _Tagging = tuple[str, str | None, int, datetime | None]  # tag, user, count, tim
 
 @dataclass(frozen=True, kw_only=True)
 class TextOptions(ReadLimits):
-    """Names of the fields where they differ from the usual ones; whether texts are HTML (None: the texts decide)."""
+    """Names of the columns where they differ from the usual ones; whether texts are HTML (None: the texts decide).
+
+    `fields` names further columns to keep beside title and text, such as description or comments.
+    """
 
     id: str | None = None
     title: str | None = None
@@ -47,6 +51,21 @@ class TextOptions(ReadLimits):
     fetched_at: str | None = None
     split: str | None = None
     html: bool | None = None
+    fields: str | Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in self.further:
+            if not isinstance(name, str) or not name or ":" in name:
+                raise ValueError(f"fields has {name!r}, expected names of columns, without a colon")
+            if name in DEFAULT_NAMES:
+                raise ValueError(f"fields has {name!r}, which every document has: name its column by {name}=...")
+
+    @property
+    def further(self) -> tuple[str, ...]:
+        """The names of the further fields; one string may hold several, with commas between."""
+        names = self.fields.split(",") if isinstance(self.fields, str) else self.fields
+        return tuple(dict.fromkeys(name.strip() if isinstance(name, str) else name for name in names))
 
     def names(self, field: str) -> tuple[str, ...]:
         """Names that a field may have, the likeliest first."""
@@ -58,8 +77,12 @@ class TextOptions(ReadLimits):
         for field in DEFAULT_NAMES:
             if (name := getattr(self, field)) is not None and name not in present:
                 raise ReadError(f"{where}: no {name!r}, which was named as {field}; there are {_listed(present)}")
+        for name in self.further:
+            if name not in present:
+                raise ReadError(f"{where}: no {name!r}, which fields names; there are {_listed(present)}")
         for field, fields in (("text", ("text", "title")), ("tags", ("tags",))):
             names = [name for f in fields for name in self.names(f)]
+            names += self.further if field == "text" else ()
             if not any(name in present for name in names):
                 usual = ", ".join(names)
                 raise ReadError(f"{where}: no {usual}; there are {_listed(present)}: {how_to_name(field)}")
@@ -68,23 +91,36 @@ class TextOptions(ReadLimits):
 class BlockBuilder:
     """Gathers checked records of one file until they are given as a Block."""
 
-    def __init__(self, tags: Names, ids: DocumentIds, file: int, split: str | None, prefix: str) -> None:
+    def __init__(
+        self,
+        tags: Names,
+        ids: DocumentIds,
+        file: int,
+        split: str | None,
+        prefix: str,
+        further: Sequence[str] = (),
+    ) -> None:
+        self._further = further
         self._tags, self._ids, self._file, self._split, self._prefix = tags, ids, file, split, prefix
         self._columns: dict[str, list] = {}
+        self._fields: list[dict[str, str]] = []
         self._taggings: tuple[list, list, list, list, list] = ([], [], [], [], [])
         self._clear()
 
     def add(self, line: int, record: Mapping[str, Any]) -> None:
-        """Adds one record, by the field names of DEFAULT_NAMES. Nothing of one that raises BadValue is kept."""
+        """Adds one record, by the names of DEFAULT_NAMES and those of further fields. Nothing of one that raises
+        BadValue is kept."""
         row: dict[str, Any] = {field: _string(field, record.get(field)) for field in _STRINGS}
         row["fetched_at"] = _time("fetched_at", record.get("fetched_at"))
         row["split"] = _split(record.get("split")) or self._split
         taggings = _taggings(record.get("tags"))
+        fields = {name: text for name in self._further if (text := field_value(name, record.get(name)))}
         row["id"] = _id(record.get("id"), f"{self._prefix}{line}")
         self._ids.claim(row["id"], self._file, line)
         number = len(self._columns["id"])
         for field, value in row.items():
             self._columns[field].append(value)
+        self._fields.append(fields)
         documents, tags, users, counts, times = self._taggings
         for tag, user, count, time in taggings:
             documents.append(number)
@@ -104,13 +140,20 @@ class BlockBuilder:
         """Returns the records so far as a Block and forgets them."""
         if html:
             self._columns["text"] = list(map(_without_markup, self._columns["id"], self.texts))
+            self._fields = [
+                {name: plain for name, text in fields.items() if (plain := _without_markup(id_, text))}
+                for id_, fields in zip(self._columns["id"], self._fields, strict=True)
+            ]
         documents, tags, users, counts, times = self._taggings
-        block = Block(documents_table(**self._columns), taggings_table(documents, tags, users, counts, times))
+        taggings = taggings_table(documents, tags, users, counts, times)
+        fields = fields_table(self._fields) if self._further else None
+        block = Block(documents_table(**self._columns), taggings, fields=fields)
         self._clear()
         return block
 
     def _clear(self) -> None:
         self._columns = {field: [] for field in (*_STRINGS, "id", "fetched_at", "split")}
+        self._fields = []
         self._taggings = ([], [], [], [], [])
 
 
@@ -144,6 +187,16 @@ def _string(field: str, value: Any) -> str | None:
     if not isinstance(value, str):
         raise BadValue(value, f"a string as {field}")
     return require_length(value, field) if field in LONGEST else value
+
+
+def field_value(name: str, value: Any) -> str:
+    """Reads the text of a field: a string, or of further fields a list of them."""
+    if name in DEFAULT_NAMES:
+        return _string(name, value) or ""
+    try:
+        return field_text(value, name)
+    except ValueError:
+        raise BadValue(value, f"a string, or a list of strings, as {name}") from None
 
 
 def _id(value: Any, default: str) -> str:

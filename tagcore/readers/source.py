@@ -16,6 +16,8 @@ from tagcore.readers.bad_rows import ReadError, RejectedRows
 from tagcore.readers.cards import Card
 from tagcore.readers.input_files import Chunk, InputFile, ReadLimits, line_chunks, too_long
 
+_PAIRS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.string())]))  # what a map is, to count its entries
+
 
 @dataclass
 class ReadCounts:
@@ -38,7 +40,10 @@ class ReadCounts:
             self.wordless += int((np.diff(block.words.indptr) == 0).sum())
         else:
             empty = [pc.equal(pc.fill_null(block.documents[c], ""), "") for c in ("title", "text")]
-            self.wordless += pc.sum(pc.and_(*empty)).as_py() or 0
+            wordless = pc.and_(*empty).to_numpy()
+            if block.fields is not None:  # which holds no empty field
+                wordless &= pc.list_value_length(block.fields["fields"].cast(_PAIRS)).to_numpy() == 0
+            self.wordless += int(wordless.sum())
 
 
 class Source(ABC):
@@ -144,10 +149,12 @@ def _sliced(parts: list[Block], rows: int) -> Iterator[Block]:
         for p, first in zip(parts, firsts, strict=False)
     )
     words = [p.words for p in parts if p.words is not None]
+    fields = [p.fields for p in parts if p.fields is not None]
     together = Corpus(
         pa.concat_tables(p.documents for p in parts),
         taggings,
         [],
         sp.vstack(words, format="csr") if words else None,
+        fields=pa.concat_tables(fields) if fields else None,
     )
     return together.blocks(rows)

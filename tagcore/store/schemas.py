@@ -31,6 +31,7 @@ BAGS = pa.schema(
         pa.field("values", pa.list_(pa.float32()), nullable=False),
     ]
 )
+FIELDS = pa.schema([pa.field("fields", pa.map_(pa.string(), pa.string()), nullable=False)])  # beside title and text
 RATINGS = pa.schema(
     [
         pa.field("user", pa.int32(), nullable=False),  # row of `users`
@@ -71,6 +72,7 @@ KINDS: dict[str, dict[str, tuple[pa.Schema, bool]]] = {
         "tags": (NAMES, True),
         "bags": (BAGS, False),  # where the source gives counted words instead of text
         "words": (NAMES, False),
+        "fields": (FIELDS, False),  # where documents have further fields, such as a description or comments
     },
     "ratings": {
         "ratings": (RATINGS, True),

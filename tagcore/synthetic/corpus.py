@@ -149,8 +149,8 @@ class PlantedCorpus:
             bags = sp.csr_matrix((np.ones(words.size, np.float32), words, word_starts), shape=(n, len(self.words)))
             bags.sum_duplicates()
         else:
-            documents["title"] = self._text(title_starts, titles, first, 2**30, False)
-            documents["text"] = self._text(word_starts, words, first, 6, True)
+            documents["title"] = self.text(title_starts, titles, first, 2**30, False)
+            documents["text"] = self.text(word_starts, words, first, 6, True)
         document, tag, user, count, before = np.ascontiguousarray(drawn.T)
         taggings = [
             pa.array(document),
@@ -165,7 +165,8 @@ class PlantedCorpus:
             bags,
         )
 
-    def _text(self, starts: np.ndarray, words: np.ndarray, first: int, sentence: int, full_stop: bool) -> pa.Array:
+    def text(self, starts: np.ndarray, words: np.ndarray, first: int, sentence: int, full_stop: bool) -> pa.Array:
+        """Gives words by number as texts, in sentences of `sentence` words or a few more."""
         offsets, text = render(starts, words, self._name_starts, self._name_bytes, first, sentence, full_stop)
         if text.size > LONGEST_BLOCK:
             raise ValueError(f"a block of {starts.size - 1} documents holds {text.size} bytes of text: take fewer rows")

@@ -3,7 +3,7 @@
 A `TermLearner` gives every new term an id; a `TermLookup` knows a fixed list of terms and finds their columns.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -73,24 +73,23 @@ def python_analysis(analyse: Callable[[str], list[str]]) -> Analysis:
 
 
 class TermLearner:
-    """Ids of all terms that come by."""
+    """Ids of all terms that come by. Words read under a `prefix` are terms of their own."""
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
-        self._words = TermTable()
-        self._counted = TermTable() if analysis.stemmer else self._words
-        self._labels = np.empty(0, np.int32)  # id in `_counted` by id in `_words`
+        self._counted = TermTable()
+        self._readings: dict[str, _Reading] = {}
         self._grams = GramTable() if analysis.makes_ngrams else None
 
     def __len__(self) -> int:
         return len(self._counted if self._grams is None else self._grams)
 
-    def ids(self, texts: pa.Array) -> Sequences:
-        analysis = self._analysis
-        sequences = analysis.read(texts, self._words, grow=True)
-        if len(analysis.stop_words) or analysis.stemmer:
-            self._label_new_words()
-            sequences = Sequences(relabel(sequences.ids, self._labels), sequences.indptr)
+    def ids(self, texts: pa.Array, prefix: str = "") -> Sequences:
+        analysis, reading = self._analysis, self._reading(prefix)
+        sequences = analysis.read(texts, reading.words, grow=True)
+        if len(analysis.stop_words) or reading.words is not self._counted:
+            self._label_new_words(reading, prefix)
+            sequences = Sequences(relabel(sequences.ids, reading.labels), sequences.indptr)
         if self._grams is None:
             return sequences
         sequences = Sequences(*drop(*sequences, _STOP))
@@ -109,19 +108,36 @@ class TermLearner:
             "indptr": indptr,
         }
 
-    def _label_new_words(self) -> None:
-        new = np.arange(len(self._labels), len(self._words), dtype=np.int32)
-        words = self._words.strings(new)
+    def _reading(self, prefix: str) -> "_Reading":
+        if prefix not in self._readings:
+            as_counted = not prefix and not self._analysis.stemmer
+            self._readings[prefix] = _Reading(self._counted if as_counted else TermTable(), np.empty(0, np.int32))
+        return self._readings[prefix]
+
+    def _label_new_words(self, reading: "_Reading", prefix: str) -> None:
+        new = np.arange(len(reading.labels), len(reading.words), dtype=np.int32)
+        words = reading.words.strings(new)
         kept = ~_is_stop_word(words, self._analysis.stop_words)
         labels = np.full(new.size, _STOP, np.int32)
-        labels[kept] = self._counted.add(self._analysis.stems(words.filter(pa.array(kept))))
-        self._labels = np.concatenate([self._labels, labels])
+        labels[kept] = self._counted.add(_prefixed(prefix, self._analysis.stems(words.filter(pa.array(kept)))))
+        reading.labels = np.concatenate([reading.labels, labels])
+
+
+@dataclass(eq=False)
+class _Reading:
+    """The words read under one prefix, and the id of each among those counted."""
+
+    words: TermTable
+    labels: np.ndarray
 
 
 class TermLookup:
-    """Columns of known terms, in the order given. Safe to use from several threads: nothing in it changes."""
+    """Columns of known terms, in the order given. Safe to use from several threads: nothing in it changes.
 
-    def __init__(self, analysis: Analysis, terms: pa.Array) -> None:
+    Words read under one of the `prefixes` are looked for with it before them.
+    """
+
+    def __init__(self, analysis: Analysis, terms: pa.Array, prefixes: Sequence[str] = ()) -> None:
         self._analysis = analysis
         self.strings = terms.take
         self._n_terms = len(terms)
@@ -137,6 +153,7 @@ class TermLookup:
         else:
             self._words.add(terms)
         self._labels = None
+        self._readings = {prefix: self._prefixed_reading(prefix) for prefix in prefixes}
         if len(analysis.stop_words) and not analysis.stemmer:
             stops = self._words.add(analysis.stop_words)
             self._labels = np.arange(len(self._words), dtype=np.int32)
@@ -145,10 +162,14 @@ class TermLookup:
     def __len__(self) -> int:
         return self._n_terms
 
-    def ids(self, texts: pa.Array) -> Sequences:
+    def ids(self, texts: pa.Array, prefix: str = "") -> Sequences:
         analysis = self._analysis
         if analysis.stemmer:
-            sequences = self._stemmed(texts)
+            sequences = self._stemmed(texts, prefix)
+        elif prefix:
+            reading = self._readings[prefix]
+            sequences = analysis.read(texts, reading.words, grow=False)
+            sequences = Sequences(relabel(sequences.ids, reading.labels), sequences.indptr)
         else:
             sequences = analysis.read(texts, self._words, grow=False)
             if self._labels is not None:
@@ -162,14 +183,34 @@ class TermLookup:
         """Gives the terms with these ids, as `MergedFrequencies` takes them."""
         return {"ids": ids}
 
-    def _stemmed(self, texts: pa.Array) -> Sequences:
+    def _prefixed_reading(self, prefix: str) -> _Reading:
+        """The known words under a prefix, without it, and their ids among all words."""
+        strings = self._words.strings(np.arange(len(self._words)))
+        known = np.flatnonzero(pc.starts_with(strings, prefix).to_numpy(zero_copy_only=False))
+        bare = pc.utf8_slice_codeunits(strings.take(pa.array(known)), len(prefix))
+        table = TermTable(len(bare))
+        table.add(bare)  # each once: ids in order
+        labels = known.astype(np.int32)
+        if len(self._analysis.stop_words):
+            stops = table.add(self._analysis.stop_words)
+            labels = np.concatenate([labels, np.full(len(table) - labels.size, _STOP, np.int32)])
+            labels[stops] = _STOP
+        return _Reading(table, labels)
+
+    def _stemmed(self, texts: pa.Array, prefix: str) -> Sequences:
         """Reads stems. Any word may have a known stem, so the block's own words are collected and stemmed first."""
         block_words = TermTable()
         sequences = self._analysis.read(texts, block_words, grow=True)
         words = block_words.strings(np.arange(len(block_words)))
-        labels = self._words.find(self._analysis.stems(words))
+        labels = self._words.find(_prefixed(prefix, self._analysis.stems(words)))
         labels[_is_stop_word(words, self._analysis.stop_words)] = _STOP
         return Sequences(relabel(sequences.ids, labels), sequences.indptr)
+
+
+def _prefixed(prefix: str, words: pa.Array) -> pa.Array:
+    if not prefix:
+        return words
+    return pc.binary_join_element_wise(pa.scalar(prefix, words.type), words, pa.scalar("", words.type))
 
 
 def _string_buffers(strings: pa.Array) -> dict[str, np.ndarray]:

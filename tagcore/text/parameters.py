@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 
 from tagcore.text.analysis import Analysis, python_analysis, word_analysis
+from tagcore.text.fields import are_fields
 from tagcore.text.stemming import LANGUAGES, Stemmer, stemmer_of
 from tagcore.text.tokens import TOKEN_PATTERN
 from tagcore.text.weighting import NORMS
@@ -51,6 +52,10 @@ def _is_float_type(value: Any) -> bool:
         return False
 
 
+def _are_names(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(name, str) for name in value)
+
+
 def _one_of(*values: Any) -> Callable[[Any], bool]:
     return lambda value: any(value is v or (isinstance(value, str) and value == v) for v in values)
 
@@ -81,6 +86,8 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "use_idf": (_one_of(True, False), "True or False"),
     "smooth_idf": (_one_of(True, False), "True or False"),
     "sublinear_tf": (_one_of(True, False), "True or False"),
+    "fields": (are_fields, "None or weights above 0 by the names of fields, such as {'title': 4, 'text': 1}"),
+    "own_columns": (_are_names, "a list of fields"),
 }
 
 
@@ -91,6 +98,13 @@ def check_parameters(params: dict[str, Any]) -> None:
             raise ValueError(f"{name}={params[name]!r:.80}: expected {expected}")
     if params["stem"] is not None and params["analyzer"] != "word":
         raise ValueError(f"stem={params['stem']!r}: expected analyzer='word', got {params['analyzer']!r:.80}")
+
+    fields = params["fields"]
+    if other := [name for name in params["own_columns"] if name not in (fields or ())]:
+        names = ", ".join(fields) if fields else "of which none are named"
+        raise ValueError(f"own_columns has {other[0]!r:.80}: expected one of the fields, {names}")
+    if params["sublinear_tf"] and fields and min(fields.values()) < 1:
+        raise ValueError(f"fields has the weight {min(fields.values())}: expected 1 or more with sublinear_tf")
 
 
 def build_analysis(params: dict[str, Any]) -> Analysis:

@@ -13,6 +13,7 @@ from tagcore.text.parameters import check_parameters
 
 FORMAT = 1
 HEAD, TERMS = "vectoriser.json", "terms.parquet"
+_LATER: dict[str, Any] = {"fields": None, "own_columns": []}  # what vectorisers stored before had, unnamed
 _COUNTS = ("n_terms", "n_documents", "n_features_in")
 
 
@@ -49,11 +50,16 @@ def write_vectoriser(folder: Path, params: dict[str, Any], fitted: FittedVectori
 
 def read_vectoriser(folder: Path, names: Collection[str]) -> tuple[dict[str, Any], FittedVectoriser]:
     """Reads (parameters, fitted state); `names` are the parameters to expect."""
-    head = _read_head(folder / HEAD)
+    params, head = read_params(folder, names)
     fitted = _read_terms(folder / TERMS, head)
-    params = _read_params(folder / HEAD, head, names)
     params["vocabulary"] = fitted.terms.to_pylist() if head.get("fixed_vocabulary") else None
     return params, fitted
+
+
+def read_params(folder: Path, names: Collection[str] | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Reads (parameters, all of the head) without the terms; `names` are the parameters to expect, if not any."""
+    head = _read_head(folder / HEAD)
+    return _read_params(folder / HEAD, head, head.get("params", ()) if names is None else names), head
 
 
 def _plain(name: str, value: Any) -> Any:
@@ -64,7 +70,9 @@ def _plain(name: str, value: Any) -> Any:
         raise VectoriserError(f"{name}={value!r:.80}: a function cannot be saved, for no code is loaded from files")
     if isinstance(value, np.generic):
         return value.item()
-    if name in ("stop_words", "ngram_range") and value is not None and not isinstance(value, str):
+    if name == "fields" and value is not None:
+        return {field: float(weight) for field, weight in value.items()}
+    if name in ("stop_words", "ngram_range", "own_columns") and value is not None and not isinstance(value, str):
         return [_plain("", item) for item in value]
     return value
 
@@ -86,6 +94,8 @@ def _read_head(path: Path) -> dict[str, Any]:
 def _read_params(path: Path, head: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
     params = head.get("params")
     expected = set(names) - {"vocabulary"}
+    if isinstance(params, dict):
+        params = _LATER | params
     if not isinstance(params, dict) or set(params) != expected:
         odd = sorted(expected ^ set(params)) if isinstance(params, dict) else params
         raise VectoriserError(f"{path}: params do not have the expected names; missing or unknown: {odd}")
@@ -93,7 +103,8 @@ def _read_params(path: Path, head: dict[str, Any], names: Collection[str]) -> di
         check_parameters(params)
     except ValueError as error:
         raise VectoriserError(f"{path}: {error}") from None
-    return params | {"ngram_range": tuple(params["ngram_range"]), "dtype": np.dtype(params["dtype"]).type}
+    shapes = {"ngram_range": tuple(params["ngram_range"]), "own_columns": tuple(params["own_columns"])}
+    return params | shapes | {"dtype": np.dtype(params["dtype"]).type}
 
 
 def _read_terms(path: Path, head: dict[str, Any]) -> FittedVectoriser:

@@ -1,9 +1,9 @@
-"""Texts, or bags of words already counted, to tf-idf rows: scikit-learn's TfidfVectorizer for large corpora."""
+"""Documents, or bags of words already counted, to tf-idf rows: scikit-learn's TfidfVectorizer for large corpora."""
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,15 +16,18 @@ from sklearn.utils import Tags
 from tagcore.kernels.text.tfidf import relabel
 from tagcore.text.analysis import TermLearner, TermLookup
 from tagcore.text.bags import bag_frequencies, clean_counts
+from tagcore.text.fields import SEPARATOR, Documents, document_blocks, joined, read_field
 from tagcore.text.frequencies import Arrays, MergedFrequencies, TermCounts, TextFrequencies
 from tagcore.text.parameters import build_analysis, check_parameters, warn_if_python
 from tagcore.text.saving import FittedVectoriser, read_vectoriser, write_vectoriser
-from tagcore.text.string_arrays import Texts, buffers, from_buffers, text_blocks
+from tagcore.text.string_arrays import buffers, from_buffers
 from tagcore.text.tokens import TOKEN_PATTERN, Sequences
 from tagcore.text.vocabulary import FrequencyLimits, given_terms, sorted_terms, unique_strings
 from tagcore.text.weighting import Weighting, inverse_document_frequency
 
 WEIGHTS = ("norm", "use_idf", "smooth_idf", "sublinear_tf")  # parameters that weigh counts, and choose no term
+
+_Read: TypeAlias = tuple[Sequences, np.ndarray]  # term ids, and the ends of the fields of every text
 
 _lookup_lock = threading.Lock()  # threads share the table that the first of them makes
 
@@ -35,12 +38,20 @@ class Vectoriser(BaseEstimator):
     Parameters are scikit-learn's, and `stem`: a Snowball language, or None. Stop words are taken out before stemming,
     n-grams are made after it. A null among the texts is an empty text.
 
+    `fields` are the weights of named fields, such as `{"title": 4, "text": 1}`: a word of the title counts four times.
+    Documents are then mappings of texts, or arrow structs; no n-gram goes from one field into the next. The words of
+    `own_columns`, some of the fields, are terms apart from those of other fields: `title:apple`. Without fields a
+    document is one text: a string, or title and text of a mapping, one after the other.
+
     Fitted: `terms_` in column order, `vocabulary_` (column by term), `df_`, `idf_` (ones without `use_idf`),
     `n_documents_`.
 
     >>> rows = Vectoriser(stop_words="english").fit_transform(["the cat sat", "a cat and a dog"])
     >>> rows.shape, rows.nnz
     ((2, 3), 4)
+    >>> weighted = Vectoriser(fields={"title": 4, "text": 1}, use_idf=False, norm=None)
+    >>> weighted.fit_transform([{"title": "cat", "text": "cat and dog"}]).toarray()
+    array([[1., 5., 1.]], dtype=float32)
     """
 
     # made on demand
@@ -68,6 +79,8 @@ class Vectoriser(BaseEstimator):
         use_idf: bool = True,
         smooth_idf: bool = True,
         sublinear_tf: bool = False,
+        fields: Mapping[str, float] | None = None,
+        own_columns: Sequence[str] = (),
     ) -> None:
         self.strip_accents = strip_accents
         self.lowercase = lowercase
@@ -86,27 +99,34 @@ class Vectoriser(BaseEstimator):
         self.use_idf = use_idf
         self.smooth_idf = smooth_idf
         self.sublinear_tf = sublinear_tf
+        self.fields = fields
+        self.own_columns = own_columns
 
-    def fit(self, texts: Texts, y: Any = None) -> "Vectoriser":
+    @property
+    def field_names(self) -> tuple[str, ...] | None:
+        """Names of the fields that are read, in the order they are; None where a document is one text."""
+        return None if self.fields is None else tuple(sorted(self.fields))
+
+    def fit(self, texts: Documents, y: Any = None) -> "Vectoriser":
         """Learns vocabulary and document frequencies; nothing is kept per text."""
-        self._learn(text_blocks(texts))
+        self._learn(self._blocks(texts))
         return self
 
-    def fit_blocks(self, blocks: Iterable[Texts]) -> "Vectoriser":
+    def fit_blocks(self, blocks: Iterable[Documents]) -> "Vectoriser":
         """Fits as `fit` does, from arrow string arrays that come one by one: for corpora larger than memory."""
-        self._learn(array for block in blocks for array in text_blocks(block))
+        self._learn(array for block in blocks for array in self._blocks(block))
         return self
 
-    def fit_transform(self, texts: Texts, y: Any = None) -> sp.csr_matrix:
+    def fit_transform(self, texts: Documents, y: Any = None) -> sp.csr_matrix:
         """Does `fit` and `transform` in one reading of the texts."""
-        kept_sequences: list[Sequences] = []
-        columns = self._learn(text_blocks(texts), kept_sequences)
-        return self._rows(Sequences(relabel(sequences.ids, columns), sequences.indptr) for sequences in kept_sequences)
+        kept: list[_Read] = []
+        columns = self._learn(self._blocks(texts), kept)
+        return self._rows((Sequences(relabel(read.ids, columns), read.indptr), ends) for read, ends in kept)
 
-    def transform(self, texts: Texts) -> sp.csr_matrix:
+    def transform(self, texts: Documents) -> sp.csr_matrix:
         """Gives one row per text; words outside the vocabulary count for nothing."""
         lookup = self._lookup()
-        return self._rows(lookup.ids(block) for block in text_blocks(texts))
+        return self._rows(self._read(lookup, block) for block in self._blocks(texts))
 
     def fit_counts(self, blocks: Iterable[sp.csr_matrix], names: Iterable[str]) -> "Vectoriser":
         """Fits as `fit_blocks` does, from CSR rows of counts; `names` are the terms of their columns, in order.
@@ -115,9 +135,9 @@ class Vectoriser(BaseEstimator):
         """
         return self.fit_frequencies(self._count_blocks(blocks, names := list(names)), names)
 
-    def count_terms(self, blocks: Iterable[Texts]) -> Arrays:
+    def count_terms(self, blocks: Iterable[Documents]) -> Arrays:
         """Counts the terms of some of the texts, as `fit_frequencies` takes them."""
-        counts, source = self._count(array for block in blocks for array in text_blocks(block))
+        counts, source = self._count(array for block in blocks for array in self._blocks(block))
         ids = np.flatnonzero(counts.df)
         arrays = {"df": counts.df[ids], "tf": counts.tf[ids], "n_documents": np.array(counts.n_documents)}
         return source.term_arrays(ids) | arrays
@@ -159,10 +179,10 @@ class Vectoriser(BaseEstimator):
         self._set_fitted(FittedVectoriser(other._terms, other.df_, idf, n, other.columns_, other.n_features_in_))
         return self
 
-    def transform_as(self, texts: Texts, views: Sequence["Vectoriser"]) -> list[sp.csr_matrix]:
+    def transform_as(self, texts: Documents, views: Sequence["Vectoriser"]) -> list[sp.csr_matrix]:
         """Gives `transform` of each view, which have the terms of this one (see `fit_as`): texts are read once."""
         lookup = self._lookup()
-        sequences = [lookup.ids(block) for block in text_blocks(texts)]
+        sequences = [self._read(lookup, block) for block in self._blocks(texts)]
         return [view._rows(sequences) for view in views]
 
     def transform_counts(self, counts: sp.csr_matrix) -> sp.csr_matrix:
@@ -228,7 +248,7 @@ class Vectoriser(BaseEstimator):
             vectoriser._set_fitted(FittedVectoriser(terms, *parts["fitted"]))
         return vectoriser
 
-    def _learn(self, blocks: Iterable[pa.Array], keep: list[Sequences] | None = None) -> np.ndarray:
+    def _learn(self, blocks: Iterable[pa.Array], keep: list[_Read] | None = None) -> np.ndarray:
         """Fits; returns the column of every id that `keep` may hold."""
         params = self.get_params()
         check_parameters(params)
@@ -240,16 +260,16 @@ class Vectoriser(BaseEstimator):
         return columns
 
     def _count(
-        self, blocks: Iterable[pa.Array], keep: list[Sequences] | None = None
+        self, blocks: Iterable[pa.Array], keep: list[_Read] | None = None
     ) -> tuple[TermCounts, TermLearner | TermLookup]:
         analysis, fixed = build_analysis(self.get_params()), self._fixed_terms()
-        source = TermLearner(analysis) if fixed is None else TermLookup(analysis, fixed)
+        source = TermLearner(analysis) if fixed is None else TermLookup(analysis, fixed, self._prefixes())
         frequencies = TextFrequencies()
         for block in blocks:
-            sequences = source.ids(block)
+            sequences, ends = self._read(source, block)
             frequencies.add_texts(sequences, len(source))
             if keep is not None:
-                keep.append(sequences)
+                keep.append((sequences, ends))
         return TermCounts(frequencies.n_documents, frequencies.df, frequencies.tf, source.strings), source
 
     def _count_blocks(self, blocks: Iterable[sp.csr_matrix], names: list[str]) -> Iterator[Arrays]:
@@ -304,18 +324,34 @@ class Vectoriser(BaseEstimator):
         self._check_fitted()
         with _lookup_lock:
             if self._term_lookup is None:
-                self._term_lookup = TermLookup(build_analysis(self.get_params()), self._terms)
+                self._term_lookup = TermLookup(build_analysis(self.get_params()), self._terms, self._prefixes())
             return self._term_lookup
 
-    def _rows(self, sequences: Iterable[Sequences]) -> sp.csr_matrix:
+    def _prefixes(self) -> list[str]:
+        return [name + SEPARATOR for name in self.own_columns]
+
+    def _blocks(self, texts: Documents) -> Iterator[pa.Array]:
+        return document_blocks(texts, self.field_names)
+
+    def _read(self, source: TermLearner | TermLookup, block: pa.Array) -> _Read:
+        """Ids of the terms of every text, and the ends of its fields."""
+        names = self.field_names
+        if names is None:
+            sequences = source.ids(block)
+            return sequences, sequences.indptr[1:, None]
+        prefixes = [name + SEPARATOR if name in self.own_columns else "" for name in names]
+        return joined([source.ids(read_field(block, n), p) for n, p in zip(names, prefixes, strict=True)])
+
+    def _rows(self, sequences: Iterable[_Read]) -> sp.csr_matrix:
         weighting = self._weighting()
-        rows = [weighting.of_sequences(block) for block in sequences]
+        rows = [weighting.of_sequences(*block) for block in sequences]
         if len(rows) == 1:
             return rows[0]
         return sp.vstack(rows, format="csr") if rows else sp.csr_matrix((0, self.idf_.size), dtype=self.dtype)
 
     def _weighting(self) -> Weighting:
-        return Weighting(self.idf_, self.sublinear_tf, self.norm, self.binary)
+        weights = [1.0] if self.fields is None else [self.fields[name] for name in self.field_names or ()]
+        return Weighting(self.idf_, self.sublinear_tf, self.norm, self.binary, np.array(weights, np.float64))
 
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():

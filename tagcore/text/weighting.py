@@ -27,11 +27,12 @@ class Weighting(NamedTuple):
     sublinear: bool
     norm: str | None
     binary: bool
+    field_weights: np.ndarray
 
-    def of_sequences(self, sequences: Sequences) -> sp.csr_matrix:
-        """Gives the weights of texts, which come as the columns of their terms."""
+    def of_sequences(self, sequences: Sequences, ends: np.ndarray) -> sp.csr_matrix:
+        """Gives the weights of texts, which come as the columns of their terms; `ends` are those of their fields."""
         n_terms = self.idf.size
-        values, indices, indptr = kernel.count(*sequences, n_terms, self.binary)
+        values, indices, indptr = kernel.count(*sequences, ends, self.field_weights, n_terms, self.binary)
         weights = kernel.weigh(values, indices, indptr, self.idf, self.sublinear, NORMS[self.norm])
         return _csr(weights, indices, indptr, n_terms)
 

@@ -1,6 +1,7 @@
 """How stored models are served by MLflow: the code that answers, what goes in and what comes out."""
 
 import importlib.metadata
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,9 @@ from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
 from mlflow.types.schema import Array
 
 import tagcore
+from tagcore.corpus import Document
+from tagcore.text.fields import TEXT, TITLE
+from tagcore.text.saving import read_params
 
 _NEEDED = [  # what a served model imports
     "mlflow", "numba", "numpy", "pandas", "pyarrow", "safetensors", "scikit-learn", "scipy", "selectolax",
@@ -21,43 +25,49 @@ _NEEDED = [  # what a served model imports
 
 @dataclass(frozen=True)
 class ServedForm:
-    """One kind of served model: `name` is that of its stored folder, `asks` and `answers` are columns; those that it
-    `may_ask` for can be left out, those that it `adds` come with the answer."""
+    """One kind of served model: `name` is that of its stored folder, `answers` a column, `asks` gives those that go in:
+    for a stored folder, each column and whether it is needed. The columns that it `adds` come with the answer."""
 
     name: str
-    asks: str
+    asks: Callable[[Path], dict[str, bool]]
     answers: str
-    may_ask: tuple[str, ...] = ()
     adds: tuple[str, ...] = ()
 
-    @property
-    def signature(self) -> ModelSignature:
-        """One text in, names best first with their scores out; `k` says how many."""
-        asked: list[Any] = [ColSpec(DataType.string, self.asks)]
-        asked += [ColSpec(DataType.string, name, required=False) for name in self.may_ask]
-        answered: list[Any] = [ColSpec(Array(DataType.string), self.answers), ColSpec(Array(DataType.double), "scores")]
-        answered += [ColSpec(Array(DataType.string), name) for name in self.adds]
+    def signature(self, folder: Path) -> ModelSignature:
+        """One text in, or its fields, names best first with their scores out; `k` says how many."""
+        columns = self.asks(folder).items()
+        answers: list[Any] = [ColSpec(Array(DataType.string), self.answers), ColSpec(Array(DataType.double), "scores")]
+        answers += [ColSpec(Array(DataType.string), name) for name in self.adds]
         return ModelSignature(
-            inputs=Schema(asked),
-            outputs=Schema(answered),
+            inputs=Schema([ColSpec(DataType.string, name, required=needed) for name, needed in columns]),
+            outputs=Schema(answers),
             params=ParamSchema([ParamSpec("k", DataType.integer, 5)]),
         )
 
-    def log(self, folder: Path, example: str, metadata: dict[str, Any]) -> str:
+    def log(self, folder: Path, example: Document, metadata: dict[str, Any]) -> str:
         """Puts a stored model as code on the active run, tagcore shipped with it; gives the model's id."""
+        asked = {next(iter(self.asks(folder))): example} if isinstance(example, str) else dict(example)
         info = mlflow.pyfunc.log_model(
             name=self.name,
             python_model=str(Path(__file__).with_name(f"pyfunc_{self.name}.py")),
             code_paths=[str(Path(tagcore.__file__).parent)],
             artifacts={self.name: str(folder)},
-            signature=self.signature,
-            input_example=pd.DataFrame({self.asks: [example]}),  # a plain dictionary would be one row that holds a list
+            signature=self.signature(folder),
+            input_example=pd.DataFrame([asked]),  # a plain dictionary would be one row that holds a list
             pip_requirements=[f"{name}=={importlib.metadata.version(name)}" for name in _NEEDED],
             metadata=metadata,
         )
         return info.model_id
 
 
-TAGGER = ServedForm("tagger", asks="text", answers="tags")
-RECOMMENDER = ServedForm("recommender", asks="user", answers="items", may_ask=("tags",), adds=("titles",))
+def _fields_of_tagger(folder: Path) -> dict[str, bool]:
+    """Its text, perhaps with a title; or its named fields, of which none is needed."""
+    params, _ = read_params(folder / "vectoriser")
+    return dict.fromkeys(sorted(params["fields"]), False) if params["fields"] else {TEXT: True, TITLE: False}
+
+
+TAGGER = ServedForm("tagger", asks=_fields_of_tagger, answers="tags")
+RECOMMENDER = ServedForm(
+    "recommender", asks=lambda folder: {"user": True, "tags": False}, answers="items", adds=("titles",)
+)
 FORMS = (TAGGER, RECOMMENDER)

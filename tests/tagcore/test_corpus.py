@@ -17,6 +17,7 @@ from tagcore.corpus import (
     append_block,
     csr_from_lists,
     documents_table,
+    fields_table,
     lists_from_csr,
     tag_matrix,
     taggings_table,
@@ -218,3 +219,28 @@ def test_ids_outside_the_width_are_named(bad):
 def test_a_text_is_no_list_of_tags_or_texts(texts, tags, message):
     with pytest.raises(ValueError, match=message):
         Corpus.from_texts(texts, tags)
+
+
+def test_fields_are_stored_beside_documents(tmp_path):
+    corpus = Corpus.from_texts(["a", {"title": "t", "names": "Ann"}, {"text": "c", "url": "u"}], [["x"], ["y"], []])
+    corpus.save(tmp_path / "c", rows_per_group=2)
+    loaded = Corpus.load(tmp_path / "c")
+    assert loaded.fields.to_pylist() == [{"fields": []}, {"fields": [("names", "Ann")]}, {"fields": []}]
+    assert loaded.documents["title"].to_pylist() == [None, "t", None]
+    assert loaded.documents["url"].to_pylist() == [None, None, "u"]
+    assert Dataset.open(tmp_path / "c", "corpus").n_row_groups("fields") == 2
+    Corpus.from_texts(["a"], [["x"]]).save(tmp_path / "plain")
+    assert not Dataset.open(tmp_path / "plain", "corpus").has("fields")
+
+
+def test_blocks_all_have_fields_or_none(tmp_path):
+    first = Block(documents_table(id=["a"]), taggings_table([], []), None, fields_table([{"n": "x"}]))
+    second = Block(documents_table(id=["b"]), taggings_table([], []))
+    wrong = Block(documents_table(id=["a", "b"]), taggings_table([], []), None, fields_table([{}]))
+    for name, blocks, expected in (
+        ("c", [first, second], "the block from document 1 on differs"),
+        ("d", [second, first], "the block from document 1 on differs"),
+        ("e", [wrong], "fields of 1 documents in a block of 2"),
+    ):
+        with pytest.raises(ValueError, match=expected), write_dataset(tmp_path / name, "corpus") as writer:
+            [append_block(writer, block) for block in blocks]

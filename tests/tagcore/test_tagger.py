@@ -229,3 +229,22 @@ def test_a_contest_leaves_rare_tags_out_as_the_split_does(stored, tmp_path):
 def test_only_measures_of_single_documents_decide(stored, tagger):
     with pytest.raises(ValueError, match="not by 'AUC'"):
         held_out_values(tagger, *stored, "AUC")
+
+
+def test_a_stored_tagger_takes_texts_by_field(tagger, tmp_path):
+    documents = [{"title": "<i>pear</i> pie", "names": "Ann"}, {"title": "car", "names": ["Bob", "Cleo"]}] * 10
+    vectoriser = Vectoriser(fields={"title": 4, "names": 1}, own_columns=["names"])
+    model = KNN(n_neighbors=3).fit(
+        vectoriser.fit_transform(documents), Corpus.from_texts([""] * 20, TAGS[2:4] * 10).tags
+    )
+    Tagger(vectoriser, model, ["fruit", "cars"]).save(tmp_path / "m")
+    loaded = load_model(tmp_path / "m")
+    assert loaded.fields == ("names", "title")
+    asked = ["a pear", {"title": "a <b>car</b>", "text": "unread"}, {"names": "ann"}, {"names": ["Cleo", "Bob"]}]
+    assert [best[0].tag for best in loaded.suggest(asked, k=1)] == ["fruit", "cars", "fruit", "cars"]
+    assert loaded.known_words({"title": "<b>", "names": "bob"}) == 1
+    with pytest.raises(ValueError, match="text 0: there is no field 'name', expected some of names, text, title, url"):
+        loaded.suggest([{"name": "Ann"}])
+    # without named fields: title and text, one after the other
+    assert tagger.fields == ("title", "text")
+    assert tagger.suggest([{"title": "red", "text": "<p>car"}]) == tagger.suggest(["red car"])

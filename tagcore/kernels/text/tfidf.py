@@ -33,6 +33,15 @@ def drop(ids, indptr, mark):
 
 
 @njit(cache=True, nogil=True)
+def place(ids, indptr, ends, out):
+    """Copies every sequence into `out`, so that it ends where `ends` says."""
+    for i in range(indptr.size - 1):
+        shift = ends[i] - indptr[i + 1]
+        for p in range(indptr[i], indptr[i + 1]):
+            out[p + shift] = ids[p]
+
+
+@njit(cache=True, nogil=True)
 def tally(ids, indptr, first, df, tf, seen):
     """Adds texts to document and term frequencies; `seen[id]` is the last text with it, `first` this block's first."""
     for i in range(indptr.size - 1):
@@ -52,8 +61,11 @@ def _lowest_bit(word):
 
 
 @njit(cache=True, nogil=True)
-def count(ids, indptr, n_terms, binary):
+def count(ids, indptr, ends, field_weights, n_terms, binary):
     """(values, indices, indptr) of CSR rows with sorted indices: how often, or whether, a text holds a term.
+
+    Field f of text i ends at ends[i, f], where the next begins; a term counts field_weights[f] each time, or once the
+    largest of these if `binary`.
 
     The terms of a text are set in a bitmap of two levels and read back in order: no row is sorted.
     """
@@ -66,18 +78,24 @@ def count(ids, indptr, n_terms, binary):
     bounds = np.zeros(rows + 1, np.int64)
     n = 0
     for i in range(rows):
-        for p in range(indptr[i], indptr[i + 1]):
-            term = np.int64(ids[p])
-            if term < 0:
-                continue
-            leaf = term >> 6
-            bit = _ONE << np.uint64(term & 63)
-            if leaves[leaf] & bit == 0:
-                leaves[leaf] |= bit
-                nodes[leaf >> 6] |= _ONE << np.uint64(leaf & 63)
-                tf[term] = 1.0
-            elif not binary:
-                tf[term] += 1.0
+        begin = indptr[i]
+        for f in range(field_weights.size):
+            weight = field_weights[f]
+            for p in range(begin, ends[i, f]):
+                term = np.int64(ids[p])
+                if term < 0:
+                    continue
+                leaf = term >> 6
+                bit = _ONE << np.uint64(term & 63)
+                if leaves[leaf] & bit == 0:
+                    leaves[leaf] |= bit
+                    nodes[leaf >> 6] |= _ONE << np.uint64(leaf & 63)
+                    tf[term] = weight
+                elif not binary:
+                    tf[term] += weight
+                elif tf[term] < weight:
+                    tf[term] = weight
+            begin = ends[i, f]
         for node in range(nodes.size):
             set_leaves = nodes[node]
             nodes[node] = 0

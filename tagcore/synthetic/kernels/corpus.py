@@ -23,13 +23,13 @@ MOST_USERS = 8
 
 
 @njit(cache=True, nogil=True)
-def _about(mean, spread, state):
+def about(mean, spread, state):
     """A whole number whose mean is `mean`, at most `spread` away before it is rounded up or down at random."""
     return int(mean + spread * (2.0 * uniform(state) - 1.0) + uniform(state))
 
 
 @njit(cache=True, nogil=True)
-def _draw(row, starts, ids, cumulative, state):
+def draw(row, starts, ids, cumulative, state):
     low, high = starts[row], starts[row + 1] - 1
     u = uniform(state)
     while low < high:
@@ -42,10 +42,10 @@ def _draw(row, starts, ids, cumulative, state):
 
 
 @njit(cache=True, nogil=True)
-def _draw_topic(document, n_topics, starts, ids, cumulative, state):
+def draw_topic(document, n_topics, starts, ids, cumulative, state):
     """Popularity drifts over the year: a triangle wave, another phase for every topic."""
     while True:
-        topic = _draw(TOPICS, starts, ids, cumulative, state)
+        topic = draw(TOPICS, starts, ids, cumulative, state)
         phase = (document / SEASON + topic / n_topics) % 1.0
         if uniform(state) * (1.0 + DRIFT) < 1.0 + DRIFT * (abs(4.0 * phase - 2.0) - 1.0):
             return topic
@@ -58,7 +58,7 @@ def draw_topics(seed, first, n, n_topics, starts, ids, cumulative):
     state = np.empty(1, np.uint64)
     for i in range(n):
         open_stream(seed, first + i, state)
-        topics[i] = _draw_topic(first + i, n_topics, starts, ids, cumulative, state)
+        topics[i] = draw_topic(first + i, n_topics, starts, ids, cumulative, state)
     return topics
 
 
@@ -89,16 +89,16 @@ def _draw_users(topic, n_topics, n_users, users, state):
 @njit(cache=True, nogil=True)
 def _draw_tags(main, topic, second, n_topics, mean, noise, slot_tags, starts, ids, cumulative, tags, state):
     """Distinct tags into `tags`, that of the main slot first; returns how many."""
-    wanted = max(1, _about(mean, mean - 1.0, state))
+    wanted = max(1, about(mean, mean - 1.0, state))
     n = 0
     for attempt in range(4 * wanted):  # a topic may have fewer tags than are wanted
         if uniform(state) < STRAY * noise:
-            tag = _draw(ANY_TAG, starts, ids, cumulative, state)
+            tag = draw(ANY_TAG, starts, ids, cumulative, state)
         elif attempt == 0:
             tag = slot_tags[main]
         else:
             of = second if second >= 0 and uniform(state) < 0.5 else topic
-            tag = slot_tags[_draw(FIRST_TOPIC + n_topics + of, starts, ids, cumulative, state)]
+            tag = slot_tags[draw(FIRST_TOPIC + n_topics + of, starts, ids, cumulative, state)]
         if not np.any(tags[:n] == tag):
             tags[n] = tag
             n += 1
@@ -108,7 +108,7 @@ def _draw_tags(main, topic, second, n_topics, mean, noise, slot_tags, starts, id
 
 
 @njit(cache=True, nogil=True)
-def _draw_words(main, topic, second, n_topics, noise, starts, ids, cumulative, words, state):
+def draw_words(main, topic, second, n_topics, noise, starts, ids, cumulative, words, state):
     for w in range(words.size):
         if uniform(state) < noise:
             row = ANY_WORD
@@ -118,7 +118,7 @@ def _draw_words(main, topic, second, n_topics, noise, starts, ids, cumulative, w
             row = FIRST_TOPIC + 2 * n_topics + main
         else:
             row = FIRST_TOPIC + topic
-        words[w] = _draw(row, starts, ids, cumulative, state)
+        words[w] = draw(row, starts, ids, cumulative, state)
 
 
 @njit(cache=True, nogil=True)
@@ -138,11 +138,11 @@ def draw_documents(
     rows = 0
     for i in range(n):
         open_stream(seed, first + i, state)
-        topic = _draw_topic(first + i, n_topics, starts, ids, cumulative, state)
-        main = _draw(FIRST_TOPIC + n_topics + topic, starts, ids, cumulative, state)
+        topic = draw_topic(first + i, n_topics, starts, ids, cumulative, state)
+        main = draw(FIRST_TOPIC + n_topics + topic, starts, ids, cumulative, state)
         second = -1
         if uniform(state) < mixing:
-            second = _draw_topic(first + i, n_topics, starts, ids, cumulative, state)
+            second = draw_topic(first + i, n_topics, starts, ids, cumulative, state)
 
         n_tags = _draw_tags(
             main, topic, second, n_topics, mean_tags, noise, slot_tags, starts, ids, cumulative, tags, state
@@ -162,10 +162,10 @@ def draw_documents(
                 rows += 1
 
         stop = title_starts[i] + 2 + int(3.0 * uniform(state))
-        _draw_words(main, topic, -1, n_topics, 0.0, starts, ids, cumulative, titles[title_starts[i] : stop], state)
+        draw_words(main, topic, -1, n_topics, 0.0, starts, ids, cumulative, titles[title_starts[i] : stop], state)
         title_starts[i + 1] = stop
-        stop = word_starts[i] + max(1, _about(mean_words, 0.5 * mean_words, state))
-        _draw_words(main, topic, second, n_topics, noise, starts, ids, cumulative, words[word_starts[i] : stop], state)
+        stop = word_starts[i] + max(1, about(mean_words, 0.5 * mean_words, state))
+        draw_words(main, topic, second, n_topics, noise, starts, ids, cumulative, words[word_starts[i] : stop], state)
         word_starts[i + 1] = stop
     return word_starts, words[: word_starts[n]], title_starts, titles[: title_starts[n]], taggings[:rows]
 

@@ -236,3 +236,20 @@ def test_a_text_without_a_known_word_is_explained_by_that(run):
     assert told["tags"][0]["fallback"] == "no word of it is known"
     lines, _ = run("zeppelin", model="pmm", k=1, explain=True)
     assert any("(no word of it is known)" in line for line in lines)
+
+
+def test_records_are_read_by_the_fields_of_the_model(run, write, folder):
+    documents = [{"title": "pear", "names": "Ann"}, {"title": "car", "names": "Bob"}] * 10
+    vectoriser = Vectoriser(fields={"title": 4, "names": 1}, own_columns=["names"])
+    corpus = Corpus.from_texts([""] * 20, [["fruit"], ["cars"]] * 10)
+    model = KNN(n_neighbors=3).fit(vectoriser.fit_transform(documents), corpus.tags)
+    if not (folder / "fields").exists():
+        Tagger(vectoriser, model, corpus.tag_names).save(folder / "fields")
+    asked = [{"id": "p", "names": ["Ann"], "text": "car"}, {"id": "q", "title": "car", "names": None}, {"names": " "}]
+    lines = write("a.jsonl", "".join(json.dumps(record) + "\n" for record in asked))
+    expected = [("p", ["fruit"]), ("q", ["cars"]), ("3", [])]
+    assert rows_of(run(file=lines, k=1, as_json=True, model="fields")[0]) == expected
+    table = write("a.csv", "id,title,names\np,,Ann\nq,car,\n3,,\n")
+    assert rows_of(run(file=table, k=1, as_json=True, model="fields")[0]) == expected
+    with pytest.raises(ValueError, match="an object with one of the keys names, title"):
+        run(file=write("b.jsonl", '{"text": "car"}\n'), model="fields")

@@ -19,8 +19,10 @@ from tagcore.features.split import Split
 from tagcore.shards import InProcess
 from tagcore.store.datasets import Dataset
 from tagcore.synthetic.corpus import demo_corpus
+from tagcore.synthetic.media import demo_media
 from tagcore.text import Vectoriser
 from tagcore.text.analysis import TermLearner, TermLookup
+from tagcore.text.fields import field_texts
 from tests.problems import stored_side
 from tests.tagcore.text.strategies import texts, wordy
 
@@ -335,3 +337,42 @@ def test_tags_on_few_documents_to_learn_from_are_left_out_of_both_sides(corpus, 
 def test_no_tag_that_is_on_enough_documents_is_an_error(corpus, tmp_path):
     with pytest.raises(ValueError, match=r"split\.min_tag_df = 1000: no tag is on so many documents"):
         features_of(corpus, tmp_path, Split(test=0.3, min_tag_df=1000))
+
+
+MEDIA = demo_media(300)
+
+
+def media_corpus() -> Corpus:
+    (block,) = MEDIA.blocks(rows=300)
+    return Corpus(block.documents, block.taggings, list(MEDIA.tags), fields=block.fields)
+
+
+def test_fields_give_the_same_files_on_any_executor_and_the_rows_of_all_documents_at_once(tmp_path):
+    parameters = {"fields": {"title": 4.0, "comments": 0.5, "url": 1.0}, "own_columns": ["title"], "min_df": 2}
+    corpus = media_corpus()
+    one, other = (
+        features_of(corpus, tmp_path / str(n), rows_per_group=rows, executor=InProcess(n), **parameters)
+        for n, rows in ((1, 64), (3, 64))
+    )
+    assert contents(one.folder) == contents(other.folder)
+    names = ("comments", "title", "url")
+    learnt = ~Split(test=0.3).held_out(corpus.documents)
+    documents = field_texts(corpus.documents, corpus.fields, names).filter(pa.array(learnt))
+    whole = Vectoriser(**parameters)
+    rows = whole.fit_transform(documents)
+    stored, _ = stored_side(one, "train")
+    assert Vectoriser.load(one.folder / VECTORISER).terms_.tolist() == whole.terms_.tolist()
+    np.testing.assert_array_equal(stored.toarray(), rows.toarray())
+
+
+@pytest.mark.parametrize(
+    ("corpus", "field", "expected"),
+    [
+        (text_corpus(), "comments", "no field 'comments' was stored; name it in data.options.fields"),
+        (media_corpus(), "comment", "no document has a field 'comment', only comments, description, related_names"),
+        (counted_corpus(), "title", "its source counted words, which have no fields to be read apart"),
+    ],
+)
+def test_fields_that_no_document_has(tmp_path, corpus, field, expected):
+    with pytest.raises(ValueError, match=expected):
+        features_of(corpus, tmp_path, fields={field: 1.0})

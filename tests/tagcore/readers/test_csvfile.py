@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tagcore.readers import open_source
 from tagcore.readers.bad_rows import BadRow, ReadError
 from tests.tagcore.readers.helpers import gzipped, read, zipped
 
@@ -174,3 +175,14 @@ def test_whatever_the_csv_module_writes_is_read(tmp_path_factory, rows: list[tup
     got = read(table(tmp_path_factory.mktemp("written") / "a.csv", out.getvalue()), html=False)
     assert [d["text"] or "" for d in got.documents] == [text for text, _ in rows]
     assert got.tags == [list(dict.fromkeys(tags)) for _, tags in rows]
+
+
+def test_further_columns_are_kept_as_fields(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("title,Names,tags\nSunset,Ann Bob,sky\nDawn,,sky\n")
+    (block,) = open_source(path, fields="Names").blocks()
+    assert block.fields is not None
+    assert block.fields["fields"].to_pylist() == [[("Names", "Ann Bob")], []]
+    path.write_text("title,names2,tags\nSunset,Ann Bob,sky\n")
+    with pytest.raises(ReadError, match="no 'names', which fields names; there are 'names2', 'tags', 'title'"):
+        list(open_source(path, fields="names").blocks())

@@ -224,3 +224,38 @@ def test_whatever_is_written_is_read(tmp_path_factory, records: list[dict], rows
     assert [d["text"] for d in got.documents] == [r["text"] for r in records]
     assert [d["title"] for d in got.documents] == [r.get("title") for r in records]
     assert got.tags == [list(dict.fromkeys(t.strip() for t in r["tags"])) for r in records]
+
+
+MEDIA = {"title": "Sunset", "description": "<p>over the <b>sea</b></p>", "names": ["Ann", "Bob"], "tags": ["sky"]}
+
+
+def test_further_fields_are_kept_by_name(tmp_path: Path) -> None:
+    other = {"title": "Dawn", "names": "Cleo", "comments": "", "tags": ["sky"]}
+    path = jsonl(tmp_path / "a.jsonl", MEDIA, other, {"title": "none", "tags": []})
+    source = open_source(path, fields="description, names,comments", html=True)
+    (block,) = source.blocks()
+    assert block.fields is not None
+    assert [dict(fields) for fields in block.fields["fields"].to_pylist()] == [
+        {"description": "over the sea", "names": "Ann\nBob"},
+        {"names": "Cleo"},
+        {},
+    ]
+    assert block.documents["text"].null_count == 3
+
+
+def test_fields_alone_are_enough_and_count_as_words(tmp_path: Path) -> None:
+    path = jsonl(tmp_path / "a.jsonl", {"names": "Cleo", "tags": ["x"]}, {"names": [], "tags": ["x"]})
+    source = open_source(path, fields=["names"])
+    assert len(list(source.blocks(rows=1))) == 2
+    assert source.counts.wordless == 1
+
+
+def test_fields_that_cannot_be(tmp_path: Path) -> None:
+    path = jsonl(tmp_path / "a.jsonl", MEDIA)
+    with pytest.raises(ValueError, match=r"fields has 'title', which every document has: name its column by title="):
+        open_source(path, fields=["title"])
+    with pytest.raises(ReadError, match=r"no 'descr', which fields names; there are 'description', 'names', "):
+        list(open_source(path, fields="descr").blocks())
+    odd = jsonl(tmp_path / "b.jsonl", {"title": "a", "names": [1], "tags": []})
+    with pytest.raises(BadRow, match=r"a string, or a list of strings, as names"):
+        list(open_source(odd, fields="names").blocks())

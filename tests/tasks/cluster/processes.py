@@ -9,7 +9,7 @@ from pathlib import Path
 from distributed import Client
 from distributed.security import Security
 
-from tasks.cluster.backend import Tls
+from tasks.cluster.backends import Tls
 
 REPO = Path(__file__).parents[3]
 

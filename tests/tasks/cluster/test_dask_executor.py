@@ -21,8 +21,8 @@ from tagcore.shards import InProcess, Shard, Shards, row_shards
 from tagcore.store.storage import Folder
 from tagcore.training import Checkpoints
 from tasks.cluster import executor as cluster_executor
-from tasks.cluster.backend import Cluster, LocalWorkers, Scheduler, report_traffic
-from tasks.cluster.executor import DaskExecutor
+from tasks.cluster.backends import Cluster, LocalWorkers, Scheduler, report_traffic
+from tasks.cluster.dask_executor import DaskExecutor
 from tasks.cluster.monitor import ClusterError, ClusterLostError
 from tests.problems import noisy
 from tests.tasks.cluster.processes import REPO, DaskProcesses

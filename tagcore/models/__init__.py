@@ -3,5 +3,7 @@
 from tagcore.models.bmlpl.estimator import BMLPL
 from tagcore.models.bomc.estimator import BOMC
 from tagcore.models.pmm.estimator import PMM
+from tagcore.models.tagicofi.controls import PMF, ShuffledTagiCoFi
+from tagcore.models.tagicofi.estimator import TagiCoFi
 
-__all__ = ["BMLPL", "BOMC", "PMM"]
+__all__ = ["BMLPL", "BOMC", "PMF", "PMM", "ShuffledTagiCoFi", "TagiCoFi"]

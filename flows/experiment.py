@@ -72,6 +72,7 @@ def report_comparison(recipe: Recipe, comparison: Comparison, parent: str, works
         workspace.registry,
         recipe.measures.columns,
         recipe.published,
+        recipe.measures.against,
     )
 
 

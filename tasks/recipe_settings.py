@@ -190,6 +190,7 @@ class MeasureSettings(RecipePart):
     primary: str = Field("nDCG@5", validate_default=True, description="what is best; MAE where ratings are learnt from")
     labelling: list[Rule] = []
     columns: list[str] = Field([], description="what tables show instead of the usual measures, such as exact@3")
+    against: str = Field("", description="a model by its name in tables, with which all others are compared, too")
     timed: int = Field(0, ge=0, description="so many documents are tagged one by one and timed")
 
     @field_validator("ks")

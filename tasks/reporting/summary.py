@@ -42,6 +42,12 @@ class ModelSummary:
         over = _over_seeds(a - b)
         return {"difference": over.value, "low": over.low, "high": over.high, "p_value": test.p_value_t}
 
+    def better_than(self, other: "ModelSummary", measure: str) -> tuple[float, float]:
+        """The paired difference, and the p-value of the one-sided t-test that this one is the better."""
+        test = paired_difference(self.values[measure], other.values[measure])
+        better = signed(measure, test.difference) > 0
+        return test.difference, test.p_value_t / 2 if better else 1 - test.p_value_t / 2
+
 
 def summarise_models(measured: Sequence[EvaluatedModel], primary: str) -> list[ModelSummary]:
     """One for every label, best first."""

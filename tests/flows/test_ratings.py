@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-SMALL = ("--recipe", "ratings", "--set", "data.users=300", "--set", "data.items=60")
+MEANS = "models=[{model='ItemMean'}, {model='UserMean'}, {model='DampedBiases'}]"
+SMALL = ("--recipe", "ratings", "--set", "data.users=300", "--set", "data.items=60", "--set", MEANS)
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +83,7 @@ def test_the_registered_model_answers_with_items_and_scores(tagflow, first, monk
 def test_the_champion_moves_only_to_a_smaller_error(tagflow):
     def run(model: str) -> dict:
         settings = ("--set", f"models=[{{model='{model}'}}]", "--set", "name=contest-of-ratings")
-        return tagflow.json("run", *SMALL, *settings)["decision"]
+        return tagflow.json("run", *SMALL[:-2], *settings)["decision"]
 
     assert run("UserMean")["promoted"]
     better = run("DampedBiases")
@@ -100,17 +101,22 @@ def test_a_folder_is_known_by_looking_and_its_items_are_told_by_title(tagflow, t
     lines = [f"u{u},{(3 * u + i) % 7},{1 + (u * i) % 5},{1000 * i}" for u in range(12) for i in range(6)]
     table = folder / "ratings.csv"
     table.write_text("\n".join(["user,item,rating,time", *lines, "u1,1,many,5"]) + "\n")
+    (folder / "tags.csv").write_text("user,item,tag\n" + "".join(f"u{u},{u % 7},Tag {u % 3}\n" for u in range(12)))
     (folder / "titles.csv").write_text("item,title\n" + "".join(f"{n},Book {n}\n" for n in range(7)))
     refused = tagflow("run", "--data", str(folder))
     assert refused.returncode == 1
     assert f"{table}, line 74: found 'many', expected a finite number as the rating" in refused.stderr
-    done = tagflow("run", "--data", str(folder), "--skip-bad-rows")
+    by_tags = ("--set", "models=[{model='TagiCoFi'}]")
+    done = tagflow("run", "--data", str(folder), "--skip-bad-rows", *by_tags)
     assert done.returncode == 0, done.stderr
     assert "1 bad rows left out, see " in done.stderr
     assert "12 held-out ratings; 95 % intervals over users" in done.stdout  # the newest of every user
     assert "→ Book " in done.stderr
-    asked = tagflow("recommend", "u3", "--model", "models:/ratings-mine@champion", "-k", "1")
-    assert asked.stdout.startswith("u3 → Book ")
+    served = ("--model", "models:/ratings-mine@champion", "-k", "1")
+    assert tagflow("recommend", "u3", *served).stdout.startswith("u3 → Book ")
+    unknown = tagflow("recommend", "--tags", "TAG 1, jazz", *served)
+    assert unknown.stdout.startswith("TAG 1, jazz → Book ")
+    assert "not known, and left out: jazz" in unknown.stderr
     counted = tagflow.json("ingest", str(folder), "--skip-bad-rows")
     assert (counted["statistics"]["ratings"], counted["statistics"]["per_user"]["fewest"]) == (72, 6)
     confused = tagflow("run", "--data", str(folder), "--recipe", "nightly")
@@ -125,7 +131,7 @@ def test_a_model_of_the_wrong_kind_is_one_line(tagflow):
 
 
 def test_train_takes_a_model_of_ratings_and_tag_refuses_a_recommender(tagflow, first):
-    trained = tagflow.json("train", "itemmean", *SMALL[2:])
+    trained = tagflow.json("train", "itemmean", *SMALL[2:-2])
     assert [row["model"] for row in trained["reports"][0]["rows"]] == ["ItemMean"]
     refused = tagflow("tag", "some text", "--model", first["model"])
     assert refused.returncode == 1

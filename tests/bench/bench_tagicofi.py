@@ -123,7 +123,7 @@ def grown(size: int) -> Row:
 
 def recommended() -> Row:
     """The median and the 99th percentile of single questions."""
-    made = PlantedRatings(2000, ITEMS, seed=3)
+    made = PlantedRatings(20_000, ITEMS, seed=3)
     model = PMF(max_iter=1, random_state=0).fit(made.ratings())
     model.recommend(0, 10)
     seconds = []

@@ -35,7 +35,7 @@ def group_by_documents(recipe: Recipe, points: list[GridPoint], evaluated: list[
     comparisons: dict[tuple[str, str], Comparison] = {}
     remaining = iter(evaluated)
     for point in points:
-        source, documents = point.recipe.data.source, " ".join(grid_labels(recipe, point.recipe, "data", "split"))
+        source, documents = point.recipe.data.shown, " ".join(grid_labels(recipe, point.recipe, "data", "split"))
         new = Comparison(source, data_name(point.recipe.data), documents)
         comparison = comparisons.setdefault((source, documents), new)
         chosen = grid_labels(recipe, point.recipe, "features")

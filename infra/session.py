@@ -22,7 +22,7 @@ def prepare(home: Path | None, say: Callable[[str], None], cluster: str | None =
     """
     from infra.stack.prefect import connect, ensure_server
     from tagcore.store.files import require_writable
-    from tasks.cluster.backend import Cluster
+    from tasks.cluster.backends import Cluster
     from tasks.settings import load_settings
 
     logging.raiseExceptions = False  # a log line that Prefect's server cannot take is no news beside the error itself

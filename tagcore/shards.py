@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
@@ -69,6 +70,19 @@ class InProcess:
 
     def get(self, references: list) -> list:
         return [r.result() for r in references]
+
+
+class Inline:
+    """The executor that makes every call at once, in the thread that asks for it: for work too small to hand over."""
+
+    def call(self, function: Callable, *args: Any) -> Any:
+        return function(*args)
+
+    def share(self, arrays: Arrays) -> Arrays:
+        return freeze(arrays)
+
+    def get(self, references: list) -> list:
+        return references
 
 
 class Shards:
@@ -218,6 +232,13 @@ class _OneThread:
 
 
 _one_thread = _OneThread()
+
+
+def one_blas_thread() -> AbstractContextManager[None]:
+    """Keeps BLAS on one thread outside of steps, too: what a driver computes between them then has the same bits
+    everywhere, and steps need not set the limit anew.
+    """
+    return _one_thread
 
 
 def _load(load: Callable, number: int, first: int, part: Any) -> Shard:

@@ -18,7 +18,7 @@ from tagcore.metrics.measure import LearnsFrom
 from tagcore.store.datasets import Dataset, write_dataset
 from tagcore.tagger import Tagger
 from tasks.cache import PlannedResult, is_transient, run_cached, stored_key
-from tasks.cluster.backend import report_traffic
+from tasks.cluster.backends import report_traffic
 from tasks.cluster.sessions import copy_to_workers, executor_for
 from tasks.progress import ProgressReporter
 from tasks.recipe_settings import MeasureSettings

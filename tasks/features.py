@@ -13,7 +13,7 @@ from tagcore.features.split import Split
 from tagcore.store.datasets import Dataset
 from tagcore.text import Vectoriser
 from tasks.cache import PlannedResult, is_transient, run_cached, stored_key
-from tasks.cluster.backend import report_traffic
+from tasks.cluster.backends import report_traffic
 from tasks.cluster.sessions import copy_files_to_workers, executor_for
 from tasks.progress import ProgressReporter
 from tasks.recipe_settings import FeatureSettings, SplitSettings

@@ -1,6 +1,11 @@
-"""From files, or the planted demo, to a stored corpus."""
+"""From files, feeds and pages, or the demonstration site, to a stored corpus."""
 
-from collections.abc import Callable
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
 from prefect import task
@@ -9,56 +14,193 @@ from prefect.states import State
 from tagcore.corpus import DocumentSource, append_block, append_names
 from tagcore.readers import open_source
 from tagcore.readers.open import source_fingerprint
+from tagcore.readers.several import SeveralSources
 from tagcore.readers.source import Source
-from tagcore.store.datasets import write_dataset
+from tagcore.readers.web.collection import Collection
+from tagcore.readers.web.feed import FeedItem
+from tagcore.readers.web.gathered import GatheredDocuments
+from tagcore.readers.web.urls import host_and_port, is_url
+from tagcore.store.datasets import Writer, write_dataset
 from tagcore.synthetic.corpus import PlantedCorpus, demo_corpus
 from tagcore.synthetic.media import PlantedMedia, demo_media
 from tasks.cache import PlannedResult, is_transient, run_cached
+from tasks.crawl.crawler import CrawlCounts, Watcher
+from tasks.crawl.night import STATE, bookmarked, crawl, is_url_list, read_url_list
+from tasks.demo_site.server import served
+from tasks.demo_site.site import NAME, SITE, DemoSite
+from tasks.naming import data_name
 from tasks.progress import ProgressReporter
-from tasks.recipe_settings import DataSettings
+from tasks.recipe_settings import DEMO_SITE, CrawlSettings, DataSettings
 from tasks.workspace import Workspace
 
 ROWS_PER_GROUP = 8192
 REJECTED = "rejected.jsonl"
+CRAWLS = "crawls"  # the folder of all crawls' states, in the state folder
 
 _DEMOS: dict[str, Callable[[int], PlantedCorpus | PlantedMedia]] = {"demo": demo_corpus, "demo-media": demo_media}
 
 
 @task(
     name="ingest",
-    task_run_name="ingest {data.source}",
+    task_run_name="ingest {data.shown}",
     retries=2,
     retry_delay_seconds=2,
     retry_condition_fn=is_transient,
 )
 def ingest(data: DataSettings, workspace: Workspace) -> State[Path]:
-    """Reads the recipe's source into a corpus; rows that cannot be read end it, or are listed where told to skip."""
-    demo = _DEMOS[data.source](data.documents) if data.planted else None
-    fingerprint = demo.fingerprint() if demo else source_fingerprint(Path(data.source), **data.options)
-    parameters = {
-        "rows_per_group": ROWS_PER_GROUP,
-        "options": data.options,
-        "skip_bad_rows": data.skip_bad_rows,
-    }
-    plan = PlannedResult(workspace.store, "corpus", parameters, {"source": fingerprint})
+    """Reads the recipe's source into a corpus; rows that cannot be read end it, or are listed where told to skip.
 
-    def make(folder: Path, step: ProgressReporter) -> None:
-        with write_dataset(folder, "corpus", **plan.manifest) as writer:
-            source: DocumentSource
-            if demo is not None:
-                source = demo
-            else:
+    Addresses are crawled first; the corpus is made again only where that brought something else than before.
+    """
+    folder = workspace.settings.state / CRAWLS / data_name(data)
+    if data.source == DEMO_SITE:
+        return _ingest_demo_site(data, folder, workspace)
+    parts = _Parts.of(data)
+    if parts.crawled:
+        _crawl(data, parts, folder, workspace)
+    with _gathered(folder) if parts.crawled else nullcontext() as gathered:
+        parameters = {
+            "rows_per_group": ROWS_PER_GROUP,
+            "options": data.options,
+            "skip_bad_rows": data.skip_bad_rows,
+        }
+        plan = PlannedResult(workspace.store, "corpus", parameters, {"source": _fingerprint(data, parts, gathered)})
+
+        def make(folder: Path, step: ProgressReporter) -> None:
+            with write_dataset(folder, "corpus", **plan.manifest) as writer:
                 rejects = writer.folder / REJECTED if data.skip_bad_rows else None
-                source = open_source(Path(data.source), skip_bad_rows=rejects, **data.options)
-            total = 0 if demo is None else data.documents
-            for block in source.blocks(ROWS_PER_GROUP):
-                append_block(writer, block)
-                step(writer.counts["documents"], total, {})
-            if not writer.counts.get("documents"):
-                raise ValueError(f"{data.source}: no documents")
-            append_names(writer, source.tags, source.words)
-            if isinstance(source, Source):
-                left_out = f"{source.rejected:,} bad rows left out, see {folder / REJECTED}" if source.rejected else ""
-                step.remark = "; ".join(remark for remark in (source.remark, left_out) if remark)
+                source = _source(data, parts, gathered, rejects)
+                _write(writer, source, step, data.documents if data.planted else 0)
+                if not writer.counts.get("documents"):
+                    raise ValueError(f"{data.shown}: no documents")
+                step.remark = _remark(source, folder)
 
-    return run_cached(plan, f"read {data.name or Path(data.source).name}", make)
+        return run_cached(plan, f"read {data_name(data)}", make)
+
+
+def _ingest_demo_site(data: DataSettings, folder: Path, workspace: Workspace) -> State[Path]:
+    """Crawls the demonstration site, unless what that gives stands already: it is known what the site has."""
+    inputs = {"site": demo_corpus(data.documents).fingerprint()}
+    plan = PlannedResult(workspace.store, "corpus", {"rows_per_group": ROWS_PER_GROUP, "site": SITE}, inputs)
+
+    def make(made: Path, step: ProgressReporter) -> None:
+        state = folder / f"{data.documents}-{os.getpid()}"
+        settings = CrawlSettings(per_host=16, archive=False, contact="the demonstration of tagflow")
+        try:
+            with served(DemoSite(data.documents), named=True) as address:
+                there = {host_and_port(NAME): host_and_port(address + "/")}
+                starts, watch = [f"{NAME}/"], _watcher(step)
+                counts = crawl(state, starts, settings, local=True, instead=there, watch=watch)
+            with _gathered(state) as source, write_dataset(made, "corpus", **plan.manifest) as writer:
+                _write(writer, source, step, data.documents)
+            step.remark = counts.told()
+        finally:
+            shutil.rmtree(state, ignore_errors=True)
+
+    return run_cached(plan, "crawl the demonstration site", make)
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """The sources of a recipe: what is read from files, and what is fetched."""
+
+    files: tuple[str, ...]
+    addresses: tuple[str, ...]
+    exports: tuple[str, ...]  # files whose pages are fetched
+
+    @classmethod
+    def of(cls, data: DataSettings) -> "_Parts":
+        addresses: list[str] = []
+        files = []
+        for source in data.sources:
+            if is_url(source):
+                addresses.append(source)
+            elif is_url_list(Path(source)):
+                addresses += read_url_list(Path(source))
+            else:
+                files.append(source)
+        if data.fetch:
+            return cls((), tuple(addresses), tuple(files))
+        return cls(tuple(files), tuple(addresses), ())
+
+    @property
+    def crawled(self) -> bool:
+        return bool(self.addresses or self.exports)
+
+
+def _crawl(data: DataSettings, parts: _Parts, folder: Path, workspace: Workspace) -> None:
+    step = ProgressReporter(f"crawl {data_name(data)}")
+    step.tell("start")
+    step.begin()
+
+    counts = crawl(
+        folder,
+        parts.addresses,
+        data.crawl,
+        items=_exported(data, parts),
+        local=data.local,
+        logins=workspace.settings.logins,
+        watch=_watcher(step),
+    )
+    step.remark, step.known = counts.told(), {}
+    step.tell("made")
+
+
+def _exported(data: DataSettings, parts: _Parts) -> Iterator[FeedItem]:
+    for path in parts.exports:
+        yield from bookmarked(open_source(Path(path), **data.options))
+
+
+def _watcher(step: ProgressReporter) -> Watcher:
+    def watch(counts: CrawlCounts) -> None:
+        known = {"refused": float(counts.refused.total()), "a second": counts.per_second}
+        step(counts.done, counts.done + counts.waiting, known)
+
+    return watch
+
+
+def _write(writer: Writer, source: DocumentSource, step: ProgressReporter, total: int = 0) -> None:
+    for block in source.blocks(ROWS_PER_GROUP):
+        append_block(writer, block)
+        step(writer.counts["documents"], total, {})
+    append_names(writer, source.tags, source.words)
+
+
+@contextmanager
+def _gathered(folder: Path) -> Iterator[GatheredDocuments]:
+    """What a crawl has gathered."""
+    collection = Collection(folder / STATE)
+    try:
+        yield GatheredDocuments(collection)
+    finally:
+        collection.close()
+
+
+def _source(
+    data: DataSettings, parts: _Parts, gathered: GatheredDocuments | None, rejects: Path | None
+) -> DocumentSource:
+    if data.planted:
+        return _DEMOS[data.only_source](data.documents)
+    sources: list[DocumentSource] = [gathered] if gathered is not None else []
+    if rejects is not None and len(parts.files) > 1:
+        raise ValueError("data.skip_bad_rows for several files, expected one: rows that cannot be read end it")
+    sources += [open_source(Path(path), skip_bad_rows=rejects, **data.options) for path in parts.files]
+    return sources[0] if len(sources) == 1 else SeveralSources(sources)
+
+
+def _fingerprint(data: DataSettings, parts: _Parts, gathered: GatheredDocuments | None) -> str:
+    if data.planted:
+        return _DEMOS[data.only_source](data.documents).fingerprint()
+    prints = [gathered.fingerprint()] if gathered is not None else []
+    prints += [source_fingerprint(Path(path), **data.options) for path in parts.files]
+    return prints[0] if len(prints) == 1 else hashlib.sha256("\n".join(prints).encode()).hexdigest()
+
+
+def _remark(source: DocumentSource, folder: Path) -> str:
+    told = []
+    if isinstance(source, Source):
+        left_out = f"{source.rejected:,} bad rows left out, see {folder / REJECTED}" if source.rejected else ""
+        told = [source.remark, left_out]
+    elif isinstance(source, GatheredDocuments | SeveralSources) and source.repeated:
+        told = [f"{source.repeated:,} addresses are of a document that is told already"]
+    return "; ".join(remark for remark in told if remark)

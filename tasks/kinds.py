@@ -15,6 +15,7 @@ from tagcore.fitting import model_class
 from tagcore.metrics.measure import LearnsFrom
 from tagcore.rating_model import RatingModel
 from tagcore.readers.cards import recognise
+from tagcore.readers.web.urls import is_url
 from tagcore.tag_model import TagModel
 from tagcore.text.vectoriser import WEIGHTS
 from tasks.evaluate import evaluate, values_of_tagger
@@ -72,7 +73,8 @@ def require_models(recipe: Recipe) -> None:
 
 def _features_of(recipe: Recipe, model: ModelSettings, split: SplitSettings) -> dict[str, Any]:
     """The recipe's features with what a data card suggests, what the model's class wants, and its own on top."""
-    card = None if recipe.data.planted else recognise(recipe.data.source)
+    source = recipe.data.source
+    card = recognise(source) if isinstance(source, str) and not recipe.data.made_up and not is_url(source) else None
 
     def settings_of(model: ModelSettings) -> FeatureSettings:
         wanted = dict(model_class(model.model, TagModel).wanted_features)

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tagcore.readers.dates import undated
+from tagcore.readers.web.urls import is_url
 from tagcore.store.datasets import StoreError
-from tasks.recipe_settings import DataSettings
+from tasks.recipe_settings import DEMO_SITE, DataSettings
 
 _LONGEST = 48
 
@@ -17,9 +18,18 @@ def data_name(data: DataSettings) -> str:
     """Names a data set as the recipe does, or by its source without a date: bibtex, cooking, notes."""
     if data.name is not None:
         return data.name
-    last = undated(re.split(r"[/\\:]", data.source.rstrip("/\\"))[-1])
-    plain = re.sub(r"(\.(csv|tsv|jsonl|json|txt|arff|zip|gz))+$", "", last)
-    return safe_name(plain, whole=data.source)
+    first, *others = data.sources
+    whole = "\n".join(data.sources)
+    if data.source == DEMO_SITE:
+        return "demo"
+    if is_url(first):
+        plain = first.partition("//")[2].rstrip("/")
+    else:
+        last = undated(re.split(r"[/\\:]", first.rstrip("/\\"))[-1])
+        plain = re.sub(r"(\.(csv|tsv|jsonl|json|txt|arff|zip|gz|html?|xml|warc|parquet))+$", "", last)
+    if others:
+        plain = f"{safe_name(plain)[:32]}-and-{len(others)}-{hashlib.sha256(whole.encode()).hexdigest()[:8]}"
+    return safe_name(plain, whole=whole)
 
 
 def safe_name(text: str, whole: str | None = None) -> str:
@@ -45,4 +55,4 @@ def errors_name_source(data: DataSettings, stored: Path) -> Iterator[None]:
         raise
     except ValueError as error:
         told = re.sub(rf"^{re.escape(str(stored))}[^:]*: ", "", str(error))
-        raise ValueError(f"{data.source}: {told}") from error
+        raise ValueError(f"{data.shown}: {told}") from error

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, ValidationError, field_validator, model_v
 
 from tagcore.corpus import DOCUMENT_FIELDS
 from tagcore.metrics.catalogue import find, primary_names
+from tagcore.readers.web.urls import without_logins
 from tasks.recipe_settings import (
     DataSettings,
     FeatureSettings,
@@ -171,7 +172,8 @@ def parse_recipe(plain: dict[str, Any], where: str) -> Recipe:
                 f"{where}: there is no setting {setting}; {settings_beside(Recipe, first['loc'])}"
             ) from error
         more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
-        raise RecipeError(f"{where}: {setting} = {first['input']!r}: {first['msg']}{more}") from error
+        given = without_logins(repr(first["input"]))
+        raise RecipeError(f"{where}: {setting} = {given}: {first['msg']}{more}") from None
 
 
 def _plain_group(plain: dict[str, Any], name: str) -> dict[str, Any]:

@@ -20,12 +20,21 @@ class Settings(BaseSettings):
     prefect: str = Field("server", pattern=r"^(server|ephemeral|https?://\S+)$")
     mlflow: SecretStr | None = None  # tracking and registry address; none is sqlite in the state folder
     threads: int = Field(os.cpu_count() or 1, ge=1)
-    cluster: str = "none"  # where training runs: a form of tasks.cluster.backend, which reads it
+    cluster: str = "none"  # where training runs: a form of tasks.cluster.backends, which reads it
     root: str | None = None  # folder or fsspec URL that all workers reach; none is in the state folder
     memory: str = "auto"  # of each worker of local:N, such as 6GiB
+    # of `tagflow up`: ports of its parts (0 is any free one), how many Dask workers, what its schedules read, and when
+    prefect_port: int = Field(4200, ge=0, le=65535)
+    mlflow_port: int = Field(5000, ge=0, le=65535)
+    dask_port: int = Field(8786, ge=0, le=65535)
+    dashboard_port: int = Field(8787, ge=0, le=65535)
+    workers: int = Field(os.cpu_count() or 1, ge=0)
+    source: str | None = None
+    timezone: str | None = None  # such as Europe/Berlin; none is the machine's
     cluster_ca: Path | None = None  # with the next two: the files to speak to a tls:// scheduler with
     cluster_cert: Path | None = None
     cluster_key: Path | None = None
+    logins: dict[str, SecretStr] = {}  # host -> user:password, told to that host alone when a crawl asks it
 
     @classmethod
     def settings_customise_sources(
@@ -48,7 +57,12 @@ class Settings(BaseSettings):
 
     @property
     def tracking_uri(self) -> SecretStr:
-        return self.mlflow or SecretStr(f"sqlite:///{self.state / 'mlflow.db'}")
+        return self.mlflow or SecretStr(f"sqlite:///{self.database}")
+
+    @property
+    def database(self) -> Path:
+        """The registry's, where no address is given."""
+        return self.state / "mlflow.db"
 
     @property
     def cluster_root(self) -> str:

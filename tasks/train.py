@@ -14,7 +14,7 @@ from tagcore.tagger import Tagger
 from tagcore.text import Vectoriser
 from tagcore.training import Checkpoints
 from tasks.cache import PlannedResult, is_transient, run_cached, stored_key
-from tasks.cluster.backend import report_traffic
+from tasks.cluster.backends import report_traffic
 from tasks.cluster.sessions import copy_to_workers, executor_for
 from tasks.cluster.storage import storage_at
 from tasks.progress import ProgressReporter

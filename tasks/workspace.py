@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tasks.cluster.backend import Cluster
+from tasks.cluster.backends import Cluster
 from tasks.registry.client import Registry
 from tasks.settings import Settings, load_settings
 

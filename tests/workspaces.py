@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tasks.cluster.backend import Cluster
+from tasks.cluster.backends import Cluster
 from tasks.settings import Settings
 from tasks.workspace import Workspace
 

@@ -11,7 +11,7 @@ def doctor(home: HomeOption = None, as_json: JsonOption = False) -> None:
 
     Exit code 0 if all is well, 1 if something would keep `tagflow run` from working.
     """
-    from infra.checks import all_checks
+    from infra.doctor_checks import all_checks
 
     console = Console(as_json)
     checks = all_checks(home)

@@ -3,11 +3,13 @@
 import errno
 from collections.abc import Iterator
 
+from infra.stack.part import StackError
 from infra.stack.prefect import PrefectServerError
 
 STANDS = "what is finished stands, the same command goes on from there"
 
-_TOLD = (ValueError, OSError, FloatingPointError, PrefectServerError)  # their messages are written for users
+# their messages are written for users
+_TOLD = (ValueError, OSError, FloatingPointError, PrefectServerError, StackError)
 _DISK_FULL = ("no space left on device", "disk is full", "disk full")  # safetensors, sqlite and others wrap the errno
 _HTTP = {"httpx", "httpcore"}
 

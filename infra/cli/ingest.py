@@ -11,23 +11,41 @@ from infra.cli.recipes import recipe_from_options, usual_preset
 
 
 def ingest(
-    data: Annotated[str, typer.Argument(help="A file or folder to read.")],
+    data: Annotated[
+        list[str],
+        typer.Argument(help="Files, folders, addresses of feeds, sitemaps or sites, or lists of addresses."),
+    ],
     option: Annotated[
         list[str] | None,
         typer.Option("--option", "-o", help="An option of the reader, such as text=body. Repeatable."),
     ] = None,
+    format: Annotated[
+        str | None, typer.Option(help="The format of the files, where it is not to be told by looking at them.")
+    ] = None,
+    allow_local: Annotated[
+        bool, typer.Option("--allow-local", help="The addresses may be of this machine or of its own network.")
+    ] = False,
+    fetch: Annotated[
+        bool, typer.Option("--fetch", help="Fetch the pages that the files name, such as exported bookmarks.")
+    ] = False,
     name: NameOption = None,
     set_: SetOption = None,
     skip_bad_rows: SkipOption = False,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Read documents and tags into a stored corpus, or ratings into stored ratings, and say what is in it."""
+    """Read documents and tags, or ratings, from files or from the web into a stored corpus, and say what is in it."""
     from infra.cli.values import parse_pairs
 
     console = Console(as_json)
-    options = {f"data.options.{key}": value for key, value in parse_pairs(option).items()}
-    recipe = recipe_from_options(usual_preset(data), data, set_, skip_bad_rows, options, data_name=name)
+    settings = {f"data.options.{key}": value for key, value in parse_pairs(option).items()}
+    if format is not None:
+        settings["data.options.format"] = format
+    settings |= {f"data.{key}": True for key, wanted in (("local", allow_local), ("fetch", fetch)) if wanted}
+    if len(data) > 1:
+        settings["data.source"] = data
+    only = data[0] if len(data) == 1 else None
+    recipe = recipe_from_options(usual_preset(data[0]), only, set_, skip_bad_rows, settings, data_name=name)
     with console.session(home):
         from flows.stages import ingest as read_corpus
         from tasks.workspace import open_workspace

@@ -50,20 +50,27 @@ def _look_at_data(recipe: "Recipe") -> None:
     """Opens every source of the recipe, without reading on."""
     from tagcore.readers import open_source
     from tagcore.readers.ratings import RatingsSource, holds_ratings
+    from tagcore.readers.web.urls import canonical_url, is_url
+    from tasks.crawl.night import is_url_list, read_url_list
 
-    sources = {point.data.source: point.data for point in recipe.expand() if not point.data.planted}
+    sources = {point.data.sources: point.data for point in recipe.expand() if not point.data.made_up}
     if recipe.data.name is not None and len(sources) > 1:
         raise ValueError(f"data.name = {recipe.data.name!r} for {len(sources)} data sets, expected one to be named")
-    for source, data in sources.items():
-        if data.kind == "ratings":
-            RatingsSource(source, **data.options)
-        elif holds_ratings(source):
-            raise ValueError(
-                f"{source}: holds ratings, and {recipe.name} learns from documents: take --recipe ratings, or a recipe "
-                'with data.kind = "ratings"'
-            )
-        else:
-            open_source(source, **data.options)
+    for data in sources.values():
+        for source in (data.only_source,) if data.kind == "ratings" else data.sources:
+            if data.kind == "ratings":
+                RatingsSource(source, **data.options)
+            elif is_url(source):
+                canonical_url(source)
+            elif is_url_list(Path(source)):
+                read_url_list(Path(source))
+            elif holds_ratings(source):
+                raise ValueError(
+                    f"{source}: holds ratings, and {recipe.name} learns from documents: take --recipe ratings, or a "
+                    'recipe with data.kind = "ratings"'
+                )
+            else:
+                open_source(source, **data.options)
 
 
 def _sources(data: str, without: Sequence[str]) -> dict[str, Any]:

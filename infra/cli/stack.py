@@ -1,30 +1,122 @@
-"""`tagflow up`, `down`, `status`: the local processes that stay between runs."""
+"""`tagflow up`, `down`, `status`, `open`, `logs`: the local processes that stay between runs."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from infra.cli.console import Console
-from infra.cli.options import HomeOption
+from infra.cli.options import HomeOption, JsonOption
+
+if TYPE_CHECKING:
+    from infra.stack.part import PartState
 
 
-def up(home: HomeOption = None) -> None:
-    """Start the local Prefect server, if it does not run yet. `run` does this by itself."""
-    from infra.stack.prefect import ensure_server
+def up(
+    data: Annotated[
+        str | None,
+        typer.Option("--data", "-d", help="What the schedules read (default: as before; none: paused)."),
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Dask workers (default: one for every core; 0: no Dask).")] = None,
+    prefect_port: Annotated[int | None, typer.Option(help="Of Prefect's pages; 0 is any free one.")] = None,
+    mlflow_port: Annotated[int | None, typer.Option(help="Of MLflow's pages; 0 is any free one.")] = None,
+    dask_port: Annotated[int | None, typer.Option(help="Of Dask's scheduler; 0 is any free one.")] = None,
+    dashboard_port: Annotated[int | None, typer.Option(help="Of Dask's pages; 0 is any free one.")] = None,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Start the whole local stack: Prefect with its worker and schedules, MLflow's pages, a Dask cluster.
+
+    What runs already is left alone; what died is started again. All of it is on loopback. Nothing needs the stack:
+    without it `tagflow run` does everything in its own process.
+    """
+    from infra.stack.local_stack import bring_up
+    from tagcore.store.files import require_writable
     from tasks.settings import load_settings
 
-    server = ensure_server(load_settings(home=home).state, say=Console().say)
-    print(f"Prefect at {server.url} (process {server.pid}), {'started' if server.started else 'already running'}")
+    source = None if data is None else _where(data)
+    settings = load_settings(
+        home=home,
+        source=source,
+        workers=workers,
+        prefect_port=prefect_port,
+        mlflow_port=mlflow_port,
+        dask_port=dask_port,
+        dashboard_port=dashboard_port,
+    )
+    if settings.prefect != "server":
+        raise ValueError(f"prefect = {settings.prefect!r}: `tagflow up` has a Prefect of its own, expected server")
+    require_writable(settings.state)
+    console = Console(as_json)
+    _show(console, bring_up(settings, console.say))
 
 
 def down(home: HomeOption = None) -> None:
     """Stop what `up` or `run` started: these processes and no others."""
-    from infra.stack.prefect import stop_server
+    from infra.stack.local_stack import take_down
     from tasks.settings import load_settings
 
-    print("Prefect stopped" if stop_server(load_settings(home=home).state) else "nothing was running")
+    ended = take_down(load_settings(home=home).state)
+    print("\n".join(f"{title} stopped" for title in ended) or "nothing was running")
 
 
-def status(home: HomeOption = None) -> None:
-    """What runs."""
-    from infra.stack.prefect import server_status
+def status(home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """Show every part of the stack with its address and health."""
+    from infra.stack.local_stack import stack_states
     from tasks.settings import load_settings
 
-    server = server_status(load_settings(home=home).state)
-    print(f"Prefect at {server.url} (process {server.pid})" if server else "Prefect: not running; `run` starts it")
+    _show(Console(as_json), stack_states(load_settings(home=home).state))
+
+
+def open_page(
+    part: Annotated[str, typer.Argument(help="prefect, mlflow or dask.")],
+    home: HomeOption = None,
+) -> None:
+    """Open the pages of a part of the stack in a browser, and print their address."""
+    import webbrowser
+
+    from infra.stack.local_stack import PAGES, address_of
+    from tasks.settings import load_settings
+
+    if part not in PAGES:
+        raise ValueError(f"there are no pages of {part!r}, expected one of {', '.join(PAGES)}")
+    address = address_of(load_settings(home=home).state, part)
+    if address is None:
+        raise ValueError(f"{part} does not run: `tagflow up` starts it")
+    print(address)
+    webbrowser.open(address)
+
+
+def logs(
+    part: Annotated[str, typer.Argument(help="prefect, worker, mlflow, dask or dask-workers.")],
+    lines: Annotated[int, typer.Option("--lines", "-n", help="How many of the last lines.", min=1)] = 50,
+    home: HomeOption = None,
+) -> None:
+    """Print the end of what a part of the stack wrote."""
+    from infra.stack.local_stack import log_file
+    from infra.stack.process import last_lines
+    from tasks.settings import load_settings
+
+    log = log_file(load_settings(home=home).state, part)
+    if not log.exists():
+        raise ValueError(f"{log}: {part} has not been started: `tagflow up` does")
+    print(last_lines(log, lines))
+
+
+def _where(data: str) -> str:
+    """The source as a worker elsewhere on this machine finds it; ValueError where there is none."""
+    if data == "demo":
+        return data
+    path = Path(data).expanduser().absolute()
+    if not path.exists():
+        raise ValueError(f"{data}: no such file or folder")
+    return str(path)
+
+
+def _show(console: Console, states: "list[PartState]") -> None:
+    if console.as_json:
+        console.result({state.name: vars(state) for state in states})
+        return
+    for state in states:
+        process = f" (process {state.pid})" if state.pid else ""
+        print(f"{state.title:15} {state.health:15} {state.address}{process}".rstrip())

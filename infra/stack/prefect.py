@@ -75,13 +75,14 @@ def ensure_server(
     say: Callable[[str], None],
     timeout: float = 120,
     services: Services = "minimal",
+    port: int = 0,
     while_starting: Callable[[Server], None] = lambda server: None,
 ) -> Server:
     """The healthy server of this state folder, started if there is none; `say` gets what takes time, and
     `while_starting` is called once with a server that was started and is not ready yet.
 
     "minimal" records flow runs, task runs, artifacts and logs; "full" also runs schedules, late-run marks,
-    automations and events. A server of another version, or of fewer services, is replaced.
+    automations and events. A server of another version, of fewer services or on another `port` (0: any) is replaced.
     """
     if services not in get_args(Services):
         raise ValueError(f"services is {services!r}, expected one of {', '.join(get_args(Services))}")
@@ -95,13 +96,14 @@ def ensure_server(
 
     with exclusive(folder / "server.lock", timeout=timeout, waiting=waiting):
         server = _recorded(home)
-        if server and server.offers(services) and _comes_up(server, _seconds_to_wait(server, timeout), say):
+        suits = server is not None and server.offers(services) and port in (0, server.port)
+        if server and suits and _comes_up(server, _seconds_to_wait(server, timeout), say):
             return replace(server, seconds=time.monotonic() - begun)
         if server:
-            why = "does not answer" if server.offers(services) else "has another version or fewer services"
+            why = "does not answer" if suits else "has another version, fewer services or another port"
             say(f"replacing the Prefect server: process {server.pid} {why}")
             end(server.process)
-        server = _start(home, services, idle_seconds, say)
+        server = _start(home, services, port, idle_seconds, say)
         while_starting(server)
         if not _comes_up(server, timeout, say):
             _give_up(home, server, timeout)
@@ -147,7 +149,8 @@ def _state(home: Path) -> Path:
     return prefect_home(home) / "server.json"
 
 
-def _log(home: Path) -> Path:
+def server_log(home: Path) -> Path:
+    """The file that takes the server's output."""
     return prefect_home(home) / "server.log"
 
 
@@ -179,25 +182,34 @@ def _seconds_to_wait(server: Server, timeout: float) -> float:
     return max(ANSWER_SECONDS, timeout - (time.time() - server.process.created))
 
 
-def _start(home: Path, services: Services, idle_seconds: float, say: Callable[[str], None]) -> Server:
+def _start(home: Path, services: Services, wanted: int, idle_seconds: float, say: Callable[[str], None]) -> Server:
     folder = prefect_home(home)
     fresh = "" if (folder / "prefect.db").exists() else "; its database is made first, this once"
     say(f"starting a local Prefect server, kept for later runs{fresh}")
-    if _log(home).exists():
-        _log(home).replace(folder / "server.previous.log")
+    if server_log(home).exists():
+        server_log(home).replace(folder / "server.previous.log")
     # bound here, so that the port is known at once and nobody can take it in between
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with _listen(wanted) as listener:
         port = listener.getsockname()[1]
         environment = server_environment(home, f"http://127.0.0.1:{port}", services)
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, (_root(), environment.get("PYTHONPATH"))))
         command = [sys.executable, "-P", "-m", "infra.stack.prefect_server"]
         command += ["--listener", str(listener.fileno()), "--idle-seconds", str(idle_seconds)]
-        command += ["--state", str(_state(home)), "--log", str(_log(home))]
-        process = start_detached(command, env=environment, cwd=folder, log=_log(home), keep=[listener.fileno()])
+        command += ["--state", str(_state(home)), "--log", str(server_log(home))]
+        process = start_detached(command, env=environment, cwd=folder, log=server_log(home), keep=[listener.fileno()])
     server = Server(process, port, services, _versions())
     state = {"pid": process.pid, "created": process.created, "port": port, "services": services}
     write_text(_state(home), json.dumps(state | {"versions": server.versions}, indent=1))
     return server
+
+
+def _listen(port: int) -> socket.socket:
+    try:
+        return socket.create_server(("127.0.0.1", port))
+    except OSError as error:
+        raise PrefectServerError(
+            f"port {port} of prefect_port is taken by another program ({error.strerror}): choose another, 0 is any"
+        ) from error
 
 
 def _root() -> str:
@@ -224,5 +236,5 @@ def _give_up(home: Path, server: Server, timeout: float) -> None:
     _state(home).unlink(missing_ok=True)
     what = "ended while starting" if died else f"did not answer within {timeout:.0f} s"
     raise PrefectServerError(
-        f"the local Prefect server {what}; the end of its log {_log(home)}:\n{last_lines(_log(home))}"
+        f"the local Prefect server {what}; the end of its log {server_log(home)}:\n{last_lines(server_log(home))}"
     )

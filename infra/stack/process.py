@@ -64,15 +64,20 @@ def end(identity: ProcessId, deadline: float = 10.0) -> bool:
     tree = [root]
     with contextlib.suppress(psutil.Error):
         tree += root.children(recursive=True)
-    for process in tree:
+    end_all(tree, deadline)
+    return True
+
+
+def end_all(processes: Sequence[psutil.Process], deadline: float = 10.0) -> None:
+    """End these processes: SIGTERM, then SIGKILL for what is left at the deadline."""
+    for process in processes:
         with contextlib.suppress(psutil.NoSuchProcess):
             process.terminate()
-    _, left = psutil.wait_procs(tree, timeout=deadline)
+    _, left = psutil.wait_procs(processes, timeout=deadline)
     for process in left:
         with contextlib.suppress(psutil.NoSuchProcess):
             process.kill()
     psutil.wait_procs(left, timeout=deadline)
-    return True
 
 
 @contextlib.contextmanager

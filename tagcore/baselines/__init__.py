@@ -11,8 +11,7 @@ from tagcore.baselines.low_rank.bcs import BCS
 from tagcore.baselines.low_rank.cplst import CPLST
 from tagcore.baselines.low_rank.wsabie import WSABIE
 from tagcore.baselines.popular import Popular
-from tagcore.baselines.ratings.biases import DampedBiases
-from tagcore.baselines.ratings.means import ItemMean, UserMean
+from tagcore.baselines.ratings import DampedBiases, ItemMean, UserMean
 from tagcore.baselines.simfusion import SimFusion
 from tagcore.baselines.vector_similarity import VectorSimilarity
 

@@ -1,4 +1,4 @@
-"""Conjugate gradients for many symmetric positive definite systems at once, preconditioned by a diagonal.
+"""Conjugate gradients for many symmetric positive definite systems at once, preconditioned.
 
 Products with the matrix may run over shards. The linear models of `tagcore.baselines.linear`, whose rows are all here,
 solve their Newton systems in one compiled kernel instead.
@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 Product = Callable[[np.ndarray], np.ndarray]
+Preconditioner = np.ndarray | Product  # a positive diagonal, or what solves with a matrix close to that of the systems
 InnerProduct = Callable[[np.ndarray, np.ndarray], np.ndarray]
 StoppingRule = Callable[[np.ndarray], bool]
 
@@ -16,22 +17,23 @@ StoppingRule = Callable[[np.ndarray], bool]
 def conjugate_gradients(
     product: Product,
     right: np.ndarray,
-    diagonal: np.ndarray,
+    preconditioner: Preconditioner,
     steps: int,
     inner_product: InnerProduct,
     is_solved: StoppingRule,
 ) -> tuple[np.ndarray, int]:
-    """Gives (S with product(S) ≈ right, steps taken), from S = 0, preconditioned by the positive `diagonal`.
+    """Gives (S with product(S) ≈ right, steps taken), from S = 0.
 
     `inner_product(a, b)` says what the systems are: one number for each, of a shape that multiplies S (all of S is one
     system, or each column, or each row). Any number of steps lowers ½⟨S, product(S)⟩ - ⟨S, right⟩ of each, and a system
-    whose residual is zero stays as it is. It ends after `steps`, or when `is_solved` says so of ⟨r, r / diagonal⟩, r a
-    residual: that is close to the energy of the error, whatever the scale of an unknown, and the energy never grows.
+    whose residual is zero stays as it is. It ends after `steps`, or when `is_solved` says so of ⟨r, P⁻¹ r⟩, r a
+    residual and P the preconditioner: that is close to the energy of the error, whatever the scale of an unknown, and
+    the energy never grows.
     """
     solution, residual = np.zeros_like(right), right.copy()
     direction, size = np.zeros_like(right), np.zeros(())
     for step in range(steps):
-        scaled = residual / diagonal
+        scaled = preconditioner(residual) if callable(preconditioner) else residual / preconditioner
         before, size = size, inner_product(residual, scaled)
         if is_solved(size):
             return solution, step

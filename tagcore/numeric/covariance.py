@@ -18,8 +18,10 @@ LengthScale = float | np.ndarray
 class Covariance(Protocol):
     """A covariance function k with its parameters."""
 
-    length_scale: LengthScale
-    amplitude: float
+    @property
+    def length_scale(self) -> LengthScale: ...
+    @property
+    def amplitude(self) -> float: ...
 
     def between(self, X: Matrix, Z: Matrix) -> np.ndarray:
         """Gives k(x, z) of every pair, rows of X by rows of Z."""

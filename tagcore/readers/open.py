@@ -25,6 +25,7 @@ from tagcore.readers.svmlight import Svmlight
 from tagcore.readers.uci.header import looks_like_table
 from tagcore.readers.uci.reader import Uci
 from tagcore.readers.vw import VowpalWabbit
+from tagcore.readers.web.warc import Warc
 from tagcore.readers.xc import HEADER, ExtremeClassification
 from tagcore.store.datasets import file_hash
 
@@ -41,6 +42,7 @@ _KINDS = (
     VowpalWabbit,
     Matlab,
     Uci,
+    Warc,
 )
 FORMATS: dict[str, type[Source]] = {kind.format: kind for kind in _KINDS}
 
@@ -48,7 +50,8 @@ RECOGNISED = (
     "a known data set, JSON Lines (.jsonl, .ndjson), tables (.csv, .tsv), ARFF with Mulan's XML or MEKA's -C (.arff), "
     "Extreme Classification text (first line: rows words tags), svmlight (.svm, .svmlight, .libsvm), Vowpal Wabbit "
     "(.vw), MATLAB (.mat), UCI tables, Reuters-21578 (.sgm), TREC's judgements (.qrels), LYRL2004's vectors, "
-    "CiteULike's mult.dat with the files beside it, each also as .gz or in a .zip, or a folder of these"
+    "CiteULike's mult.dat with the files beside it, archives of crawls (.warc), each also as .gz or in a "
+    ".zip, or a folder of these"
 )
 _ENDINGS = {
     ".jsonl": "jsonl",
@@ -65,6 +68,7 @@ _ENDINGS = {
     ".libsvm": "svmlight",
     ".vw": "vw",
     ".mat": "matlab",
+    ".warc": "warc",
 }
 _NAMES = {
     re.compile(r"mult\.dat|tag-item\.dat|item-tag\.dat"): "citeulike",
@@ -199,6 +203,8 @@ def _format(file: InputFile, limits: ReadLimits) -> str | None:
         if pattern.fullmatch(name.rpartition("/")[2]):
             return kind
     head = first_bytes(file, limits)
+    if head.startswith(b"WARC/"):
+        return "warc"
     if _JSON.match(head):
         return "jsonl"
     if _ARFF.match(head):

@@ -19,9 +19,11 @@ from tagcore.synthetic.checks import check
 from tagcore.synthetic.columns import numbered_names, string_column
 from tagcore.synthetic.kernels.corpus import MOST_USERS, draw_documents, draw_topics, render
 from tagcore.synthetic.plan import CorpusPlan, CorpusTruth, invented_plan, themed_plan
+from tagcore.synthetic.sentences import SentenceWriter
 from tagcore.synthetic.themes import COMMON, THEMES
 
 GENERATOR = 2  # goes up when the same parameters give other documents
+SENTENCES = 1  # likewise, of those that are written as sentences
 EPOCH = 1_577_836_800_000_000  # 2020-01-01, in µs
 STEP = 300_000_000  # a document every five minutes, in µs
 LONGEST_BLOCK = 2**31 - 1  # bytes of text that arrow's 32-bit offsets can address
@@ -35,7 +37,7 @@ class PlantedCorpus:
     `mixing` the share of documents with a second topic. Users tag in their favourite topic most of the time, several
     of them the same document; with `n_users=0` nobody is named and counts are added up. A given `plan` takes the place
     of invented words, and n_topics, n_words, n_tags and polysemy then say nothing. With `counted` a document is a row
-    of counted words instead of a title and a text.
+    of counted words instead of a title and a text. A `writer` makes English sentences of its words.
 
     >>> corpus = PlantedCorpus(1000, seed=7)
     >>> block = next(corpus.blocks(rows=100))
@@ -60,6 +62,7 @@ class PlantedCorpus:
         plan: CorpusPlan | None = None,
         language: str | None = None,
         counted: bool = False,
+        writer: SentenceWriter | None = None,
     ) -> None:
         check("n_documents", n_documents, 0, 2**53, whole=True)
         check("words_per_document", words_per_document, 1, 1e6)
@@ -86,6 +89,7 @@ class PlantedCorpus:
         self.plan = plan
         self.language = language
         self.counted = bool(counted)
+        self.writer = writer
         self.tags = Names(plan.tag_names)
         self.words = Names(plan.word_names) if counted else None
         encoded = [name.encode() for name in plan.word_names]
@@ -105,6 +109,8 @@ class PlantedCorpus:
         sizes = [self.n_documents, self.words_per_document, self.tags_per_document, self.n_users]
         shares = [self.noise, self.mixing]
         names = [self.plan.word_names, self.plan.tag_names, self.language]
+        if self.writer is not None:
+            names.append(f"sentences {SENTENCES}")
         digest = hashlib.sha256(json.dumps([GENERATOR, self.seed, sizes, shares, names, self.counted]).encode())
         for array in (self.plan.slot_tags, *self.plan.distributions):
             digest.update(f"{array.dtype} {array.size}".encode())
@@ -148,6 +154,8 @@ class PlantedCorpus:
         if self.words is not None:
             bags = sp.csr_matrix((np.ones(words.size, np.float32), words, word_starts), shape=(n, len(self.words)))
             bags.sum_duplicates()
+        elif self.writer is not None:
+            documents |= self._sentences(first, word_starts, words, title_starts, titles)
         else:
             documents["title"] = self.text(title_starts, titles, first, 2**30, False)
             documents["text"] = self.text(word_starts, words, first, 6, True)
@@ -165,6 +173,19 @@ class PlantedCorpus:
             bags,
         )
 
+    def _sentences(
+        self, first: int, word_starts: np.ndarray, words: np.ndarray, title_starts: np.ndarray, titles: np.ndarray
+    ) -> dict[str, pa.Array]:
+        assert self.writer is not None
+        names, topics = self.plan.word_names, self.topics(first, word_starts.size - 1)
+        texts, heads = [], []
+        for i, topic in enumerate(topics.tolist()):
+            own = [names[w] for w in words[word_starts[i] : word_starts[i + 1]].tolist()]
+            texts.append(self.writer.text(own, topic, first + i))
+            head = [names[w] for w in titles[title_starts[i] : title_starts[i + 1]].tolist()]
+            heads.append(self.writer.title(head, first + i))
+        return {"title": pa.array(heads, pa.string()), "text": pa.array(texts, pa.string())}
+
     def text(self, starts: np.ndarray, words: np.ndarray, first: int, sentence: int, full_stop: bool) -> pa.Array:
         """Gives words by number as texts, in sentences of `sentence` words or a few more."""
         offsets, text = render(starts, words, self._name_starts, self._name_bytes, first, sentence, full_stop)
@@ -177,14 +198,15 @@ def demo_corpus(n_documents: int = 4000, seed: int = 0) -> PlantedCorpus:
     """Tagged notes about cooking, music, astronomy and other themes, in real words."""
     return PlantedCorpus(
         n_documents,
-        words_per_document=36,
+        words_per_document=32,
         tags_per_document=3,
-        noise=0.35,
+        noise=0.3,
         mixing=0.3,
         n_users=300,
         seed=seed,
         plan=themed_plan(THEMES, COMMON),
         language="en",
+        writer=SentenceWriter(list(THEMES), COMMON.split()),
     )
 
 

@@ -33,14 +33,15 @@ def strip_html(text: str, limit: int = LIMIT) -> str:
         raise ValueError(f"HTML of {len(text)} characters, expected at most {limit}")
     if not _MARKUP.search(text):
         return text
-    _check_nesting(text)
+    check_nesting(text)
     tree = LexborHTMLParser(_BLOCK.sub(" <", text))
     for node in tree.css(_HIDDEN):
         node.remove()
     return " ".join(tree.text().split())
 
 
-def _check_nesting(text: str) -> None:
+def check_nesting(text: str) -> None:
+    """Raises ValueError where elements nest so deeply that a parser would take for ever."""
     if text.count("<") ** 2 < 2 * _WORK:
         return  # too few tags to matter, however they nest
     open_by_name: Counter[str] = Counter()

@@ -11,7 +11,7 @@ from distributed import Client, LocalCluster
 from distributed.security import Security
 
 from tagcore.store.storage import Storage
-from tasks.cluster.backend import Tls
+from tasks.cluster.backends import Tls
 from tasks.cluster.monitor import ClusterError, ClusterLostError, ClusterMonitor
 from tasks.code_hash import code_hash
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from distributed import Worker, performance_report
 
-from tasks.cluster.executor import DaskExecutor
+from tasks.cluster.dask_executor import DaskExecutor
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tagcore.store.storage import Storage
-from tasks.cluster.backend import DaskBackend
+from tasks.cluster.backends import DaskBackend
 from tasks.cluster.connect import require_same_software, silence_dask_logs
 from tasks.cluster.costs import write_performance_report
-from tasks.cluster.executor import DaskExecutor
+from tasks.cluster.dask_executor import DaskExecutor
 from tasks.cluster.storage import storage_at
 
 

@@ -6,21 +6,32 @@ from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol, cast
 
 from tagcore.features.rows import StoredRows
 from tagcore.shards import Executor
 from tagcore.store.storage import Folder, Storage
-from tasks.cluster.backend import Cluster
+from tasks.cluster.backends import Cluster
 from tasks.cluster.storage import storage_at
 from tasks.progress import ProgressReporter
-
-if TYPE_CHECKING:
-    from tasks.cluster.executor import DaskExecutor
 
 # Of the flow that runs here. Prefect runs tasks and inner flows in a copy of the flow's context, in whatever thread;
 # as an argument of tasks, what cannot be stored or hashed would be part of every task's signature.
 _open_clusters: ContextVar["OpenClusters | None"] = ContextVar("open_clusters", default=None)
+
+
+class WorkerExecutor(Executor, Protocol):
+    """An executor whose steps run in other processes: what flows ask of it beside work."""
+
+    @property
+    def dashboard_address(self) -> str | None:
+        """Where a person can watch the work, if anywhere."""
+
+    def count_workers(self) -> int:
+        """How many processes there are now."""
+
+    def close_client(self) -> None:
+        """Ends the work: whoever waits for a result gets an error."""
 
 
 @dataclass
@@ -30,10 +41,10 @@ class OpenClusters:
     report: Path
     stack: ExitStack
     dashboards: list[str] = field(default_factory=list)
-    opened: dict[Cluster, "DaskExecutor"] = field(default_factory=dict)
+    opened: dict[Cluster, WorkerExecutor] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)  # steps may work side by side
 
-    def executor(self, cluster: Cluster) -> "DaskExecutor":
+    def executor(self, cluster: Cluster) -> WorkerExecutor:
         """The executor of a cluster with workers, which is opened if it is not open yet."""
         with self.lock:
             if cluster not in self.opened:
@@ -99,8 +110,5 @@ def copy_files_to_workers(storage: Storage, files: list[str], cluster: Cluster, 
     return copies
 
 
-def _on_workers(executor: Executor) -> "DaskExecutor":
-    from tasks.cluster.executor import DaskExecutor
-
-    assert isinstance(executor, DaskExecutor)
-    return executor
+def _on_workers(executor: Executor) -> WorkerExecutor:
+    return cast(WorkerExecutor, executor)  # what a backend with workers opens

@@ -20,7 +20,7 @@ from tasks.workspace import Workspace
 
 @task(
     name="ingest ratings",
-    task_run_name="ingest {data.source}",
+    task_run_name="ingest {data.shown}",
     retries=2,
     retry_delay_seconds=2,
     retry_condition_fn=is_transient,
@@ -28,7 +28,7 @@ from tasks.workspace import Workspace
 def ingest_ratings(data: DataSettings, workspace: Workspace) -> State[Path]:
     """Reads the recipe's source into ratings; rows that cannot be read end it, or are listed where told to skip."""
     demo = data.source == "demo"
-    source = planted_ratings(data) if demo else RatingsSource(data.source, **data.options)
+    source = planted_ratings(data) if demo else RatingsSource(data.only_source, **data.options)
     parameters: dict[str, Any] = {"options": data.options, "skip_bad_rows": data.skip_bad_rows}
     if data.pruning is not None:
         parameters["pruning"] = data.pruning.model_dump()
@@ -53,7 +53,7 @@ def ingest_ratings(data: DataSettings, workspace: Workspace) -> State[Path]:
             append_ratings(writer, ratings, taggings)
         step.remark = "; ".join(remarks)
 
-    return run_cached(plan, f"read {Path(data.source).name}", make)
+    return run_cached(plan, f"read {Path(data.only_source).name}", make)
 
 
 def planted_ratings(data: DataSettings) -> PlantedRatings:

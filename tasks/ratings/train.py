@@ -12,7 +12,7 @@ from tagcore.ratings import UserTaggings
 from tagcore.recommender import Recommender
 from tagcore.training import Checkpoints
 from tasks.cache import PlannedResult, is_transient, run_cached, stored_key
-from tasks.cluster.backend import report_traffic
+from tasks.cluster.backends import report_traffic
 from tasks.cluster.sessions import executor_for
 from tasks.cluster.storage import storage_at
 from tasks.progress import ProgressReporter

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tagcore.shards import Arrays, Executor, InProcess, Shard, Shards
-from tasks.cluster.backend import Cluster, LocalWorkers
+from tasks.cluster.backends import Cluster, LocalWorkers
 from tasks.cluster.costs import worker_costs
 
 SHARDS, ROUNDS = 8, 60

@@ -12,6 +12,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from infra.stack.prefect import ensure_server
+
 SETS = ("bibtex", "delicious", "eurlex4k", "stackexchange/cooking.csv.zip")
 SHOWN = ("P@1", "P@3", "P@5", "nDCG@5", "AUC (row)", "macro-F1@5")
 
@@ -20,7 +22,7 @@ def run(data: Path | None) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as home:
         try:
-            tagflow(home, "up")
+            ensure_server(Path(home), say=print)
             for source in (None, *(str(data / s) for s in SETS if data)):
                 name = "demo" if source is None else Path(source).name.split(".")[0]
                 args = () if source is None else ("--data", source)

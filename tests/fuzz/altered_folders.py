@@ -22,6 +22,7 @@ import tagcore.baselines
 import tagcore.models  # noqa: F401  both register their classes
 from tagcore.base import MODELS, Estimator, load_estimator
 from tagcore.class_model import ClassModel
+from tagcore.models import TagiCoFi
 from tagcore.rating_model import RatingModel
 from tagcore.synthetic.ratings import PlantedRatings
 from tests.fuzz.alterations import Stored, altered
@@ -35,6 +36,7 @@ OTHER_WAYS: dict[str, list[dict[str, Any]]] = {
     "LaSVM": [{"kernel": "rbf"}],
     "VectorSimilarity": [{"select": "information_gain", "keep": 0.5}],
     "BMLPL": [{"screen": 4}, GIBBS, GIBBS | {"screen": 4}, {"dtype": "float64"}, {"dtype": "float64", "screen": 4}],
+    "TagiCoFi": [{"gamma": 2.0, "profiles": "rated"}, {"feedback": "counts"}],
     "BOMC": [{"parents": [-1, 0, 0, 1, -1, 4, 4, 4, -1, -1, -1, -1], "drift": 0.01}, {"variant": "independent"}],
 }
 
@@ -59,7 +61,8 @@ def stored_models(name: str) -> list[Stored]:
     """Small models of the class, fitted in every way that leaves other arrays behind."""
     data: Any = noisy(ROWS, WORDS, TAGS)
     if issubclass(MODELS[name], RatingModel):
-        data = (PlantedRatings(30, TAGS, n_factors=2, n_groups=3, n_tags=5, ratings_per_user=4, seed=2).ratings(),)
+        planted = PlantedRatings(30, TAGS, n_factors=2, n_groups=3, n_tags=5, ratings_per_user=4, seed=2)
+        data = planted.ratings(), planted.taggings()
     if issubclass(MODELS[name], ClassModel):
         X, Y = data
         data = X, np.asarray(Y.argmax(axis=1)).ravel()
@@ -77,6 +80,8 @@ def ask(model: Estimator) -> None:
     """Asks for the best of two rows, or users; AssertionError where the answer is none."""
     if isinstance(model, RatingModel):
         best, size = model.top_k([0, 3], 4)[0], model.n_items_
+        if isinstance(model, TagiCoFi):
+            model.recommend_for_tags([0, 3], 4)
         best = np.where(best < 0, size - 1, best)
     else:
         X = noisy(2, WORDS, TAGS, seed=1)[0].tocoo()

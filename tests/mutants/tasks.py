@@ -10,7 +10,7 @@ _CLIENT = "tasks/registry/client.py"
 _CLIENT_TESTS = "tests/tasks/registry/test_client.py"
 _TRACKING_TESTS = "tests/tasks/registry/test_tracking.py"
 _WRITER = "tasks/registry/writer.py"
-_EXECUTOR = "tasks/cluster/executor.py"
+_EXECUTOR = "tasks/cluster/dask_executor.py"
 
 TASKS = (
     Fault(
@@ -193,14 +193,14 @@ TASKS = (
         _EXECUTOR,
         "        if unneeded:\n            self.storage.remove(",
         "        if False:\n            self.storage.remove(",
-        "tests/tasks/cluster/test_executor.py",
+        "tests/tasks/cluster/test_dask_executor.py",
     ),
     Fault(
         "a result of a worker can be written to",
         _EXECUTOR,
         "else freeze(value) for value in travelling]",
         "else value for value in travelling]",
-        "tests/tasks/cluster/test_executor.py -k written",
+        "tests/tasks/cluster/test_dask_executor.py -k written",
     ),
     Fault(
         "folders of other machines are swept away",

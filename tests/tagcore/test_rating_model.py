@@ -176,7 +176,7 @@ def test_a_stored_model_comes_back(model, ratings, tmp_path):
         TagModel.load(tmp_path / "model")
 
 
-def damages(model):
+def damages(model, sizes):
     """(name, what is done to the arrays and facts) for all that a stored model of ratings consists of."""
     yield "rated_items_", lambda a, f: a["rated_items_"].__setitem__(0, 25)
     yield "rated_items_", lambda a, f: a["rated_items_"].__setitem__(0, -1)
@@ -187,14 +187,16 @@ def damages(model):
     yield "n_users_", lambda a, f: f.update(n_users_="60")
     yield "mean_", lambda a, f: f.update(mean_=float("inf"))
     for name in model._arrays:
-        yield name, lambda a, f, name=name: a.update({name: a[name][:-1]})
-        yield name, lambda a, f, name=name: a[name].__setitem__(0, np.nan)
+        if sizes[name]:
+            yield name, lambda a, f, name=name: a.update({name: a[name][:-1]})
+            yield name, lambda a, f, name=name: a[name].__setitem__(0, -1 if a[name].dtype.kind == "i" else np.nan)
 
 
 @EVERY
-def test_a_damaged_folder_is_refused(model, ratings, tmp_path):
-    fitted = model().fit(ratings)
-    for number, (_, damage) in enumerate(damages(model)):
+def test_a_damaged_folder_is_refused(model, ratings, planted, tmp_path):
+    fitted = model().fit(ratings, planted.taggings())
+    sizes = {name: getattr(fitted, name).size for name in model._arrays}
+    for number, (_, damage) in enumerate(damages(model, sizes)):
         folder = tmp_path / str(number)
         fitted.save(folder)
         arrays, head = load_file(folder / "state.safetensors"), json.loads((folder / "model.json").read_text())

@@ -3,6 +3,7 @@
 import numpy as np
 
 from tagcore.base import require_array
+from tagcore.numeric.damped_means import damped_means
 from tagcore.parameters import Real, limits
 from tagcore.rating_model import UNKNOWN, RatingModel
 from tagcore.ratings import Ratings, UserTaggings
@@ -58,10 +59,3 @@ class DampedBiases(RatingModel):
         require_array(self.user_biases_, (self.n_users_,), np.float64, "user_biases_")
         require_array(self.item_biases_, (self.n_items_,), np.float64, "item_biases_")
         Real().check("mean_", self.mean_)
-
-
-def damped_means(values: np.ndarray, groups: np.ndarray, size: int, damping: float) -> np.ndarray:
-    """Sum of each group's values over their number and `damping` more; 0 for a group without values."""
-    counts = np.bincount(groups, minlength=size)
-    sums = np.bincount(groups, values, minlength=size)
-    return np.divide(sums, counts + damping, out=np.zeros(size), where=counts > 0)

@@ -25,7 +25,10 @@ class MemberList:
         if isinstance(value, str) or not isinstance(value, Sequence) or not 1 <= len(value) <= MOST_MEMBERS:
             raise ValueError(f"{name} must be None or a list of 1 to {MOST_MEMBERS} models, got {value!r:.100}")
         for member in value:
-            make_member(member, 0)._check_params()
+            try:
+                make_member(member, 0)._check_params()
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from error
 
 
 def make_members(members: Sequence[Any] | None, seed: int) -> list[TagModel]:

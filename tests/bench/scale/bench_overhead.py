@@ -22,7 +22,7 @@ from tagcore.models import BMLPL, BOMC
 from tagcore.scoring.sharded import ShardedScores
 from tagcore.shards import Executor, InProcess
 from tagcore.tag_model import TagModel
-from tasks.cluster.executor import DaskExecutor
+from tasks.cluster.dask_executor import DaskExecutor
 from tests.bench.scale.corpora import place, rcv1, rows_wanted
 from tests.bench.scale.features import weigh
 from tests.bench.scale.head import head

@@ -16,9 +16,9 @@ from tagcore.metrics.ranking import mark_hits
 from tagcore.scoring.sharded import ShardedScores
 from tagcore.shards import Executor
 from tagcore.tag_model import TagModel
-from tasks.cluster.backend import Cluster, LocalWorkers
+from tasks.cluster.backends import Cluster, LocalWorkers
 from tasks.cluster.costs import worker_costs
-from tasks.cluster.executor import DaskExecutor
+from tasks.cluster.dask_executor import DaskExecutor
 from tests.bench.scale.head import head
 from tests.bench.scale.processes import alone, peak_mib
 

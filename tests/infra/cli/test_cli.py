@@ -23,7 +23,10 @@ def test_help_imports_nothing_heavy():
     assert all(name in done.stdout for name in ("run", "train", "experiment", "tag", "doctor"))
 
 
-@pytest.mark.parametrize("command", ["run", "train", "experiment", "ingest", "tag", "doctor", "up", "down", "status"])
+@pytest.mark.parametrize(
+    "command",
+    ["run", "train", "experiment", "ingest", "tag", "doctor", "up", "down", "status", "open", "logs", "schedule"],
+)
 def test_every_command_explains_itself(tagflow, command):
     done = tagflow(command, "--help")
     assert done.returncode == 0

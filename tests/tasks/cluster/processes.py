@@ -1,17 +1,20 @@
 """A real scheduler and real workers, each a process of its own on loopback, ended by their ids."""
 
+import multiprocessing
 import os
-import subprocess
-import sys
 import time
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 from distributed import Client
 from distributed.security import Security
 
-from tasks.cluster.backend import Tls
+from tasks.cluster.backends import Tls
+from tests.tasks.cluster import dask_command
 
 REPO = Path(__file__).parents[3]
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload([dask_command.__name__])
 
 
 class DaskProcesses:
@@ -22,7 +25,7 @@ class DaskProcesses:
         self.tls = [] if tls is None else ["--tls-ca-file", tls.ca, "--tls-cert", tls.cert, "--tls-key", tls.key]
         self.env = os.environ | {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"} | env
         self.file = folder / "scheduler.json"
-        self.workers: list[subprocess.Popen] = []
+        self.workers: list[ForkServerProcess] = []
         options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(self.file)]
         self.scheduler = self._start("scheduler", *options, *(["--protocol", "tls"] if tls else []))
         security = tls and Security(tls_ca_file=str(tls.ca), tls_client_cert=str(tls.cert), tls_client_key=str(tls.key))
@@ -52,12 +55,14 @@ class DaskProcesses:
         for process in (*self.workers, self.scheduler):
             self._end(process)
 
-    def _start(self, what: str, *options: str) -> subprocess.Popen:
-        log = open(self.folder / f"{what}-{time.monotonic_ns()}.log", "wb")  # noqa: SIM115  the process holds it
-        command = [sys.executable, "-m", "dask", what, *options, *map(str, self.tls)]
-        return subprocess.Popen(command, cwd=REPO, env=self.env, stdout=log, stderr=log)
+    def _start(self, what: str, *options: str) -> ForkServerProcess:
+        log = self.folder / f"{what}-{time.monotonic_ns()}.log"
+        command = [what, *options, *map(str, self.tls)]
+        process = _FORKS.Process(target=dask_command.run, args=(command, self.env, str(REPO), str(log)), daemon=True)
+        process.start()
+        return process
 
     @staticmethod
-    def _end(process: subprocess.Popen) -> None:
+    def _end(process: ForkServerProcess) -> None:
         process.kill()
-        process.wait(timeout=600)
+        process.join(timeout=600)

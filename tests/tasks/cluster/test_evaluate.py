@@ -13,7 +13,7 @@ from tagcore.metrics.evaluate_model import evaluate as measure
 from tagcore.scoring.sharded import ShardedScores
 from tagcore.shards import InProcess
 from tasks.cache import RECORD
-from tasks.cluster.backend import Cluster, LocalWorkers, Scheduler
+from tasks.cluster.backends import Cluster, LocalWorkers, Scheduler
 from tasks.cluster.sessions import open_clusters
 from tasks.evaluate import evaluate
 from tasks.recipe_settings import MeasureSettings, ModelSettings

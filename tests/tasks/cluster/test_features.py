@@ -9,7 +9,7 @@ from tagcore.features.split import Split
 from tagcore.store.datasets import Dataset, StoreError
 from tagcore.text import Vectoriser
 from tasks.cache import RECORD
-from tasks.cluster.backend import Cluster, LocalWorkers, Scheduler
+from tasks.cluster.backends import Cluster, LocalWorkers, Scheduler
 from tasks.cluster.sessions import open_clusters
 from tasks.cluster.storage import storage_at
 from tasks.features import features

@@ -9,7 +9,7 @@ from tagcore.store.datasets import StoreError
 from tagcore.store.storage import Folder
 from tagcore.training import Checkpoints
 from tasks.cluster import connect as cluster_connect
-from tasks.cluster.backend import Cluster, Scheduler
+from tasks.cluster.backends import Cluster, Scheduler
 from tasks.cluster.monitor import ClusterError
 from tasks.cluster.storage import Remote, storage_at
 from tests.tagcore.features.test_rows import damage, features, matrices, stored_features

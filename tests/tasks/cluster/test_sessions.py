@@ -11,7 +11,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 from tagcore.shards import InProcess
-from tasks.cluster.backend import Cluster, DaskBackend, LocalWorkers
+from tasks.cluster.backends import Cluster, DaskBackend, LocalWorkers
 from tasks.cluster.sessions import executor_for, interrupt_work, open_clusters, parallel_tasks
 
 

@@ -4,7 +4,7 @@ import pytest
 from distributed.security import Security
 
 from tagcore.shards import InProcess
-from tasks.cluster.backend import Cluster, Scheduler, Tls
+from tasks.cluster.backends import Cluster, Scheduler, Tls
 from tasks.cluster.monitor import ClusterLostError
 from tests.tasks.cluster.processes import DaskProcesses
 from tests.tasks.cluster.toys import learn

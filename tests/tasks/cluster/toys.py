@@ -12,7 +12,7 @@ import numpy as np
 
 from tagcore.shards import Arrays, Executor, Shards, row_shards
 from tagcore.training import Checkpoints, Measures, Trained, train
-from tasks.cluster.backend import Cluster, Scheduler
+from tasks.cluster.backends import Cluster, Scheduler
 from tasks.cluster.storage import storage_at
 
 CLUSTERS, WIDTH, ROUNDS = 800, 12, 12

@@ -1,7 +1,7 @@
 """Where steps run, from one setting: this process, worker processes beside it, a scheduler's address, Kubernetes.
 
 Nothing but the standard library is imported here, and Dask only when a client is opened. A new kind of cluster is a
-subclass of `DaskBackend` and a line in `parse_backend`.
+subclass of `Backend` (of `DaskBackend` where Dask runs it) and a line in `parse_backend`.
 """
 
 import re
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tagcore.progress import Progress
     from tagcore.shards import Executor
-    from tasks.cluster.executor import Traffic
+    from tasks.cluster.dask_executor import Traffic
     from tasks.settings import Settings
 
 FORMS = "none, local:N, tcp://HOST:PORT, tls://HOST:PORT or kubernetes:NAME"
@@ -36,7 +36,7 @@ class Backend(ABC):
     def open_executor(
         self, root: Path | str, *, threads: int, report: Path | None
     ) -> "AbstractContextManager[Executor]":
-        """Opens what runs steps; `report` is the file that Dask's performance report goes to."""
+        """Opens what runs steps, with workers a `WorkerExecutor`; `report` is the file of Dask's performance report."""
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ def _services(home: Path | None) -> list[tuple[str, Callable[[], str]]]:
         return load_settings(home=home)
 
     def configuration() -> str:
-        from tasks.cluster.backend import Cluster
+        from tasks.cluster.backends import Cluster
         from tasks.settings import config_file
 
         file, chosen = config_file(), settings()

@@ -9,7 +9,7 @@ import pytest
 
 from tagcore.shards import InProcess
 from tasks.cluster import connect
-from tasks.cluster.backend import (
+from tasks.cluster.backends import (
     Backend,
     Cluster,
     KubernetesCluster,
@@ -66,7 +66,7 @@ def test_this_process_opens_nothing(tmp_path: Path) -> None:
 
 def test_a_command_that_only_parses_the_setting_imports_no_dask() -> None:
     code = (
-        "import sys, tasks.cluster.backend as b; b.parse_backend('local:2'); print({'dask', 'numpy'} & {*sys.modules})"
+        "import sys, tasks.cluster.backends as b; b.parse_backend('local:2'); print({'dask', 'numpy'} & {*sys.modules})"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "set()"

@@ -6,8 +6,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from infra.checks import all_checks
 from infra.cli.doctor import doctor
+from infra.doctor_checks import all_checks
 from infra.session import require_prefect
 from infra.stack.prefect import PrefectServerError
 

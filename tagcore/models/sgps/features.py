@@ -1,0 +1,108 @@
+"""Features of the rows of a shard: kept once (`store`), or covariances made anew in every pass (`stream`).
+
+Stored features are whitened, Φ = k(X, Z) L⁻ᵀ. Streamed ones are k(X, Z) itself: then whitening happens on arrays of the
+size of the prototypes, by the driver, and no row needs a triangular solve.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tagcore.models.sgps.basis import Basis
+from tagcore.numeric.dots import Matrix
+from tagcore.shards import Executor, Shards, freeze
+
+STORED_BYTES = 12  # of one feature: once in float64, once rounded to float32 for conjugate gradients
+_BLOCK_CELLS = 4_000_000  # features that a stream forms together
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureRows:
+    """The rows of a shard, their classes, and their features where these are stored."""
+
+    X: Matrix
+    y: np.ndarray
+    basis: Basis
+    stored: np.ndarray | None
+    rounded: np.ndarray | None
+
+    def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
+        """Gives features as Newton's method takes them: stored ones, or covariances of a few rows at a time."""
+        if self.stored is not None:
+            yield slice(0, self.y.size), self.stored
+            return
+        for rows in self._cuts():
+            yield rows, self.basis.covariances(self.X[rows])
+
+    def rounded_blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
+        """Gives the same in float32 where these are stored; covariances would lose too much in whitening."""
+        if self.rounded is not None:
+            yield slice(0, self.y.size), self.rounded
+            return
+        yield from self.blocks()
+
+    def whitened_blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
+        """Gives whitened features of a few rows at a time, stored or not."""
+        for rows in self._cuts():
+            yield rows, self.basis.features(self.X[rows]) if self.stored is None else self.stored[rows]
+
+    def _cuts(self) -> list[slice]:
+        step = max(1, _BLOCK_CELLS // self.basis.size)
+        return [slice(i, min(i + step, self.y.size)) for i in range(0, self.y.size, step)]
+
+
+@dataclass(frozen=True)
+class FeatureLoader:
+    """Makes the features of a part where it is needed. `load` gives (X, classes) of the part."""
+
+    load: Callable[[Any], tuple[Matrix, np.ndarray]]
+    store: bool
+
+    def __call__(self, part: tuple[Any, dict[str, Any]]) -> FeatureRows:
+        rows, parts = part
+        X, y = self.load(rows)
+        basis = Basis(**parts)
+        stored = rounded = None
+        if self.store:
+            stored = np.ascontiguousarray(basis.features(X))
+            rounded = stored.astype(np.float32)
+        return FeatureRows(freeze(X), freeze(y), basis, freeze(stored), freeze(rounded))
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureShards:
+    """Shards of features, and the whitening that the driver does where these are streamed."""
+
+    shards: Shards
+    basis: Basis
+    stored: bool
+    n_rows: int
+
+    def inwards(self, V: np.ndarray) -> np.ndarray:
+        """Gives what blocks of features are multiplied by for Φ V."""
+        return V if self.stored else self.basis.unwhiten(V)
+
+    def outwards(self, S: np.ndarray) -> np.ndarray:
+        """Gives Φᵀ R of the sum over blocks of features times R."""
+        return S if self.stored else self.basis.whiten(S)
+
+    def outwards_twice(self, gram: np.ndarray) -> np.ndarray:
+        """Gives Φᵀ diag(w) Φ of the sum over blocks, which must be whole, not a triangle."""
+        return gram if self.stored else self.basis.whiten(self.basis.whiten(gram).T)
+
+
+def feature_shards(
+    parts: Sequence[Any],
+    load: Callable[[Any], tuple[Matrix, np.ndarray]],
+    basis: Basis,
+    firsts: Sequence[int],
+    n_rows: int,
+    store: bool,
+    executor: Executor | None = None,
+) -> FeatureShards:
+    """Makes shards of the features of these parts of the rows."""
+    shared = basis.parts()
+    shards = Shards([(part, shared) for part in parts], FeatureLoader(load, store), executor, firsts)
+    return FeatureShards(shards, basis, store, n_rows)

@@ -1,0 +1,186 @@
+"""The mode of the posterior: Newton's method with conjugate gradients, on shards of rows.
+
+U (M × C) are whitened latents of the prototypes, F = (Φ U) ∘ a latents of the rows, a the amplitude of every class.
+Ψ(U) = Σ_n log softmax(F_n)[y_n] - ½‖U‖² is strictly concave, so that the mode is one, whatever the start. State of a
+shard: F, the probabilities rounded to float32 (curvature, for conjugate gradients), and D = Φ Δ of the line search.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from tagcore.models.sgps.features import FeatureRows, FeatureShards
+from tagcore.models.sgps.softmax import curve, log_likelihoods, probabilities, residuals
+from tagcore.numeric.conjugate_gradients import Product, conjugate_gradients, inner_products, residuals_fall_to
+from tagcore.progress import Progress
+from tagcore.shards import Arrays, Shard, Shards
+from tagcore.training import Checkpoints, Measures, Trained, train
+
+_CG_STEPS = 200
+_FLOAT32_REACHES = 1e-4  # residuals of conjugate gradients, relative, that products in float32 can tell from zero
+_SHORTER = 0.5 ** np.arange(1, 5)  # lengths that one more pass of the line search tries
+_SHORTEST = 1e-8
+_ASCENT = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class ModeSearch:
+    """Learner of the mode, from U = `start`; a round is one Newton step. `tol` is of max|∇Ψ| by √N."""
+
+    features: FeatureShards
+    amplitudes: np.ndarray
+    start: np.ndarray
+    tol: float = 1e-5
+
+    def init(self, shards: Shards) -> Arrays:
+        """Gives the start, with the latents of all rows beside their shards."""
+        shards.update(start_step, V=self.features.inwards(self.start), amplitudes=self.amplitudes)
+        return {"U": self.start}
+
+    def round(self, shards: Shards, arrays: Arrays, number: int) -> tuple[Arrays, Measures]:
+        """Makes one Newton step, unless U is the mode already; measures are those of U before it."""
+        U, a = arrays["U"], self.amplitudes
+        sums = shards.update(gradient_step, amplitudes=a)
+        objective = float(sums["objective"]) - 0.5 * float(np.vdot(U, U))
+        G = self.features.outwards(sums["gradient"]) - U
+        slope = float(np.abs(G).max())
+        measures = {"objective": objective, "gradient": slope / np.sqrt(self.features.n_rows)}
+        if measures["gradient"] < self.tol:
+            return arrays, measures | {"cg_steps": 0.0, "step": 1.0}
+        direction, cg_steps = self._direction(shards, G, slope)
+        ascent = float(np.vdot(G, direction))
+        step = self._line_search(shards, U, direction, objective, ascent)
+        shards.update(move_step, length=step)
+        return {"U": U + step * direction}, measures | {"cg_steps": float(cg_steps), "step": step}
+
+    def done(self, history: list[Measures]) -> bool:
+        """Tells whether the last U was the mode, or no step along the gradient went up any more."""
+        return history[-1]["gradient"] < self.tol or history[-1]["step"] < _SHORTEST
+
+    def _direction(self, shards: Shards, G: np.ndarray, slope: float) -> tuple[np.ndarray, int]:
+        enough = min(0.1, np.sqrt(slope / np.sqrt(self.features.n_rows)))
+        gram = self.features.outwards_twice(shards.sum(shared_gram_step)["gram"])
+        factor = cho_factor(gram * np.mean(self.amplitudes**2) + np.eye(len(gram)), lower=True, check_finite=False)
+        product = hessian_product(self.features, self.amplitudes, rounded=enough > _FLOAT32_REACHES)
+
+        def solve(residual: np.ndarray) -> np.ndarray:
+            return cho_solve(factor, residual, check_finite=False)
+
+        return conjugate_gradients(product, G, solve, _CG_STEPS, inner_products(None), residuals_fall_to(enough))
+
+    def _line_search(
+        self, shards: Shards, U: np.ndarray, direction: np.ndarray, objective: float, ascent: float
+    ) -> float:
+        """The longest of ever halved steps that goes up by enough; 0 where even the shortest does not."""
+        inner = self.features.inwards(direction)
+        whole = shards.update(direction_step, V=inner, amplitudes=self.amplitudes)["objective"]
+        steps, values = np.ones(1), np.atleast_1d(whole)
+        while steps[-1] >= _SHORTEST:
+            values = values - [0.5 * float(np.sum((U + t * direction) ** 2)) for t in steps]
+            enough = values >= objective + _ASCENT * steps * ascent
+            if enough.any():
+                return float(steps[np.argmax(enough)])
+            steps = steps[-1] * _SHORTER
+            values = shards.sum(try_step, steps=steps)["objectives"]
+        return 0.0
+
+
+def find_mode(
+    features: FeatureShards,
+    amplitudes: np.ndarray,
+    start: np.ndarray,
+    *,
+    tol: float = 1e-5,
+    max_rounds: int = 50,
+    progress: Progress | None = None,
+    checkpoints: Checkpoints | None = None,
+) -> Trained:
+    """Finds the mode; its arrays hold U, and the state of every shard F at it."""
+    search = ModeSearch(features, amplitudes, start, tol)
+    return train(search, features.shards, max_rounds=max_rounds, progress=progress, checkpoints=checkpoints)
+
+
+def has_converged(history: list[Measures], tol: float) -> bool:
+    """Tells whether the mode was found, or missed by so little that rounding explains it."""
+    return bool(history) and history[-1]["gradient"] < 100.0 * tol
+
+
+def hessian_product(features: FeatureShards, amplitudes: np.ndarray, *, rounded: bool) -> Product:
+    """Gives V ↦ H V, H = -∇∇Ψ at the F of the shards; `rounded` does it in float32 where features are stored."""
+
+    def product(V: np.ndarray) -> np.ndarray:
+        inner = features.inwards(V * amplitudes)
+        sums = features.shards.sum(product_step, V=inner, rounded=rounded)["product"]
+        return features.outwards(np.asarray(sums, np.float64)) * amplitudes + V
+
+    return product
+
+
+def start_step(
+    shard: Shard[FeatureRows], state: Arrays, V: np.ndarray, amplitudes: np.ndarray
+) -> tuple[Arrays, Arrays]:
+    """Step: latents of all rows at U."""
+    return {"F": _latents(shard.data, V, amplitudes)}, {}
+
+
+def gradient_step(shard: Shard[FeatureRows], state: Arrays, amplitudes: np.ndarray) -> tuple[Arrays, Arrays]:
+    """Step: the likelihood and its gradient; leaves probabilities for the products to come."""
+    data, F = shard.data, state["F"]
+    gradient = np.zeros((data.basis.size, F.shape[1]))
+    P = probabilities(F)
+    R = residuals(P, data.y) * amplitudes
+    for rows, block in data.blocks():
+        gradient += block.T @ R[rows]
+    objective = np.asarray(log_likelihoods(F, data.y).sum())
+    return {"F": F, "P": P.astype(np.float32)}, {"gradient": gradient, "objective": objective}
+
+
+def shared_gram_step(shard: Shard[FeatureRows], state: Arrays) -> Arrays:
+    """Step: Φᵀ diag(w) Φ, w_n the mean curvature of a row over classes; one preconditioner serves all classes."""
+    P = state["P"]
+    w = (1.0 - np.einsum("nc,nc->n", P, P)) / max(1, P.shape[1] - 1)
+    w = np.sqrt(np.maximum(w, 0.0, dtype=np.float64))[:, None]
+    gram = np.zeros((shard.data.basis.size,) * 2)
+    for rows, block in shard.data.blocks():
+        weighted = block * w[rows]
+        gram += weighted.T @ weighted
+    return {"gram": gram}
+
+
+def product_step(shard: Shard[FeatureRows], state: Arrays, V: np.ndarray, rounded: bool) -> Arrays:
+    """Step: Φᵀ W Φ V, from float32 features and probabilities or from exact ones."""
+    total = np.zeros(V.shape)
+    P = state["P"] if rounded else probabilities(state["F"])
+    for rows, block in shard.data.rounded_blocks() if rounded else shard.data.blocks():
+        T = block @ V.astype(block.dtype, copy=False)
+        total += block.T @ curve(P[rows], T).astype(block.dtype, copy=False)
+    return {"product": total}
+
+
+def direction_step(
+    shard: Shard[FeatureRows], state: Arrays, V: np.ndarray, amplitudes: np.ndarray
+) -> tuple[Arrays, Arrays]:
+    """Step: what a whole step would add to the latents, and the likelihood after it."""
+    D = _latents(shard.data, V, amplitudes)
+    objective = np.asarray(log_likelihoods(state["F"] + D, shard.data.y).sum())
+    return {**state, "D": D}, {"objective": objective}
+
+
+def try_step(shard: Shard[FeatureRows], state: Arrays, steps: np.ndarray) -> Arrays:
+    """Step: the likelihood after steps of these lengths."""
+    y = shard.data.y
+    return {"objectives": np.array([log_likelihoods(state["F"] + t * state["D"], y).sum() for t in steps])}
+
+
+def move_step(shard: Shard[FeatureRows], state: Arrays, length: float) -> tuple[Arrays, Arrays]:
+    """Step: the latents after a step of this length."""
+    return {"F": state["F"] + length * state["D"]}, {}
+
+
+def _latents(data: FeatureRows, V: np.ndarray, amplitudes: np.ndarray) -> np.ndarray:
+    F = np.empty((data.y.size, V.shape[1]))
+    for rows, block in data.blocks():
+        F[rows] = block @ V
+    F *= amplitudes
+    return F

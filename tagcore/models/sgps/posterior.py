@@ -1,0 +1,86 @@
+"""The fitted Gaussian process: latents of any row with their uncertainty, and class probabilities from them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tagcore.models.sgps.basis import Basis
+from tagcore.models.sgps.hessian import Curvature
+from tagcore.models.sgps.softmax import probabilities
+from tagcore.numeric.dots import Matrix
+
+METHODS = ("mean", "mackay", "sample")
+_BLOCK_CELLS = 4_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """Basis, amplitudes of the classes, weights L⁻ᵀ U ∘ a of the mode U, and the curvature there (None: not known)."""
+
+    basis: Basis
+    amplitudes: np.ndarray
+    weights: np.ndarray  # (M, C)
+    curvature: Curvature | None
+
+    def means(self, X: Matrix) -> np.ndarray:
+        """Gives the latent mean of every class, (n, C); no feature is whitened for it."""
+        blocks = [self.basis.covariances(X[rows]) @ self.weights for rows in self._cuts(X)]
+        return np.concatenate(blocks) if blocks else np.empty((0, self.amplitudes.size))
+
+    def variances(self, X: Matrix) -> np.ndarray:
+        """Gives the latent variance of every class, (n, C)."""
+        covariances = self._covariances(X)
+        return covariances if covariances.ndim == 2 else np.diagonal(covariances, axis1=1, axis2=2).copy()
+
+    def residual_variances(self, X: Matrix) -> np.ndarray:
+        """Gives the part of the variance that even sure prototypes would leave, at amplitude 1, (n,)."""
+        blocks = [self.basis.residual_variances(X[rows], self.basis.features(X[rows])) for rows in self._cuts(X)]
+        return np.concatenate(blocks) if blocks else np.empty(0)
+
+    def probabilities(
+        self, X: Matrix, method: str, n_samples: int = 1000, seed: int = 0, first_row: int = 0
+    ) -> np.ndarray:
+        """Gives class probabilities, (n, C): softmax of the means (`mean`), of means shrunk by their variance
+        (`mackay`), or averaged over draws (`sample`), which are keyed by the number of the row.
+        """
+        means = self.means(X)
+        if method == "mean":
+            return probabilities(means)
+        if method == "mackay":
+            return probabilities(means / np.sqrt(1.0 + np.pi / 8.0 * self.variances(X)))
+        covariances = self._covariances(X)
+        out = np.empty(means.shape)
+        for i, (mean, covariance) in enumerate(zip(means, covariances, strict=True)):
+            draws = np.random.Generator(np.random.Philox(key=[seed, first_row + i]))
+            normals = draws.standard_normal((n_samples, mean.size))
+            spread = np.sqrt(covariance) if covariance.ndim == 1 else _root(covariance)
+            F = mean + (normals * spread if covariance.ndim == 1 else normals @ spread.T)
+            out[i] = probabilities(F).mean(axis=0)
+        return out
+
+    def _covariances(self, X: Matrix) -> np.ndarray:
+        """(n, C) variances, or (n, C, C) where all of H is known."""
+        if self.curvature is None:
+            raise ValueError('there is no variance without evidence: fit with evidence="block" or "exact"')
+        squares, blocks = self.amplitudes**2, []
+        for rows in self._cuts(X):
+            features = self.basis.features(X[rows])
+            left = self.basis.residual_variances(X[rows], features)
+            covariances = self.curvature.covariances(features, self.amplitudes)
+            if covariances.ndim == 2:
+                covariances = covariances + left[:, None] * squares
+            else:
+                diagonal = np.arange(squares.size)
+                covariances[:, diagonal, diagonal] += left[:, None] * squares
+            blocks.append(covariances)
+        return np.concatenate(blocks) if blocks else np.empty((0, squares.size))
+
+    def _cuts(self, X: Matrix) -> list[slice]:
+        step = max(1, _BLOCK_CELLS // self.basis.size)
+        return [slice(i, min(i + step, X.shape[0])) for i in range(0, X.shape[0], step)]
+
+
+def _root(covariance: np.ndarray) -> np.ndarray:
+    """A square root of a covariance that may be singular."""
+    values, vectors = np.linalg.eigh(covariance)
+    return vectors * np.sqrt(np.maximum(values, 0.0))

@@ -1,0 +1,30 @@
+"""Softmax likelihood of latent values, row by row."""
+
+import numpy as np
+
+
+def log_likelihoods(F: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Gives log p(y | f) of every row."""
+    largest = F.max(axis=1, keepdims=True)
+    return F[np.arange(y.size), y] - largest[:, 0] - np.log(np.exp(F - largest).sum(axis=1))
+
+
+def probabilities(F: np.ndarray) -> np.ndarray:
+    """Gives softmax of every row."""
+    P = np.exp(F - F.max(axis=1, keepdims=True))
+    P /= P.sum(axis=1, keepdims=True)
+    return P
+
+
+def residuals(P: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Gives Y - P, Y having a one in the column of each row's class."""
+    R = -P
+    R[np.arange(y.size), y] += 1.0
+    return R
+
+
+def curve(P: np.ndarray, T: np.ndarray) -> np.ndarray:
+    """Gives W t of every row, W = diag(p) - p pᵀ the curvature of its likelihood."""
+    out = P * T
+    out -= P * out.sum(axis=1, keepdims=True)
+    return out

@@ -1,0 +1,111 @@
+"""WARC: what a crawler kept of its answers, read again as documents, without the network."""
+
+import io
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from warcio.archiveiterator import ArchiveIterator
+from warcio.exceptions import ArchiveLoadFailed
+
+from tagcore.corpus import Block
+from tagcore.readers.bad_rows import ReadError
+from tagcore.readers.input_files import InputFile, ReadLimits, errors_named
+from tagcore.readers.source import Source
+from tagcore.readers.web.answers import NotTaken, parse_body, store_answer
+from tagcore.readers.web.collection import Address, Collection
+from tagcore.readers.web.feed import looks_like_feed
+from tagcore.readers.web.gathered import GatheredDocuments
+from tagcore.readers.web.sitemap import looks_like_sitemap
+from tagcore.readers.web.urls import BadUrl, canonical_url
+
+ROLE = "WARC-Tagflow-Role"  # what the crawler that wrote a record took the address for
+_COMMIT_EVERY = 500
+_GONE = (404, 410)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WarcOptions(ReadLimits):
+    """The longest page that is read, and how many redirects in a row are followed."""
+
+    page_bytes: int = 4 << 20
+    redirects: int = 5
+
+
+class Warc(Source):
+    """Pages of WARC files, with the tags that feeds among them give; of an address the last answer counts."""
+
+    format = "warc"
+    Options = WarcOptions
+
+    def _raw_blocks(self) -> Iterator[Block]:
+        with tempfile.TemporaryDirectory() as folder:
+            collection = Collection(Path(folder) / "replayed.db")
+            try:
+                refused = sum(self._replay(collection, file, night) for night, file in enumerate(self.files, 1))
+                documents = GatheredDocuments(collection)
+                self.tags = documents.tags
+                self.remark = f"{len(documents):,} pages, {refused:,} answers that are none"
+                yield from documents.blocks(1024)
+            finally:
+                collection.close()
+
+    def _replay(self, collection: Collection, file: InputFile, night: int) -> int:
+        """Takes every answer of a file as if it had just come; counts those that are no document."""
+        refused = 0
+        with errors_named(file.name), open(file.path, "rb") as stream:
+            try:
+                for number, record in enumerate(ArchiveIterator(stream)):
+                    if record.rec_type == "response" and record.http_headers is not None:
+                        refused += not self._take(collection, record, night)
+                    if number % _COMMIT_EVERY == 0:
+                        collection.commit()
+            except (ArchiveLoadFailed, ValueError, EOFError) as error:
+                raise ReadError(f"{file.name}: not readable as WARC ({error})") from error
+        collection.commit()
+        return refused
+
+    def _take(self, collection: Collection, record: Any, night: int) -> bool:
+        try:
+            url = canonical_url(record.rec_headers.get_header("WARC-Target-URI") or "")
+            status = int(record.http_headers.get_statuscode())
+        except (BadUrl, ValueError, TypeError):
+            return False
+        body = _read(record.content_stream(), self.options.page_bytes)
+        role = record.rec_headers.get_header(ROLE)
+        if role not in ("start", "feed", "sitemap", "page"):
+            role = "feed" if looks_like_feed(body[:2000]) or looks_like_sitemap(body[:2000]) else "page"
+        address, now = Address(url, role), _date(record.rec_headers.get_header("WARC-Date"))
+        collection.add(url, role)
+        try:
+            if status in _GONE:
+                collection.vanish(address, f"status {status}", now)
+                return False
+            if 300 <= status < 400 and (location := record.http_headers.get_header("Location")):
+                collection.redirect(address, canonical_url(location, base=url), self.options.redirects)
+                return False
+            if status != 200 or len(body) > self.options.page_bytes:
+                return False
+            found = parse_body(role, url, record.http_headers.get_header("Content-Type") or "", body)
+            store_answer(collection, address, found, now, night)
+        except (NotTaken, BadUrl, ValueError):
+            return False
+        return True
+
+
+def _read(stream: Any, limit: int) -> bytes:
+    out = io.BytesIO()
+    while out.tell() <= limit and (data := stream.read(65_536)):
+        out.write(data)
+    return out.getvalue()
+
+
+def _date(text: str | None) -> datetime:
+    try:
+        time = datetime.fromisoformat(text or "")
+        return time if time.tzinfo else time.replace(tzinfo=UTC)
+    except ValueError:
+        return datetime(1970, 1, 1, tzinfo=UTC)

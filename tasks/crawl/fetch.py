@@ -1,0 +1,179 @@
+"""One request and its answer, within limits that no server can pass."""
+
+import asyncio
+import ssl
+import zlib
+from collections.abc import AsyncIterator, Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+import certifi
+import httpcore
+
+from tagcore.readers.web.answers import NotTaken
+from tagcore.readers.web.gathered import NOT_TEXT
+from tasks.crawl.addresses import CheckedNetwork, Place, RefusedAddress
+from tasks.recipe_settings import CrawlSettings
+
+TEXT_TYPES = ("text/html", "text/plain", "text/xml", "application/xhtml+xml", "application/xml")
+_FEED_ENDINGS = ("+xml",)  # application/rss+xml, application/atom+xml, application/rdf+xml
+PRIVATE = "private address"
+
+
+class Unreachable(Exception):
+    """No answer, or one that may be better later; `after` says when the server wants to be asked again."""
+
+    def __init__(self, reason: str, after: float | None = None) -> None:
+        super().__init__(reason)
+        self.reason, self.after = reason, after
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a server said."""
+
+    status: int
+    headers: Mapping[str, str]  # names in lower case
+    body: bytes = b""
+
+    @property
+    def content_type(self) -> str:
+        return self.headers.get("content-type", "")
+
+    @property
+    def validators(self) -> dict[str, str]:
+        """What the next request can ask by whether the page has changed."""
+        return {"etag": self.headers.get("etag", ""), "modified": self.headers.get("last-modified", "")}
+
+
+@dataclass
+class Fetcher:
+    """Connections that are kept open between requests. Knows neither cookies nor proxies of the environment."""
+
+    settings: CrawlSettings
+    user_agent: str
+    local: Collection[Place] = ()
+    instead: Mapping[Place, Place] = field(default_factory=dict)
+    logins: Mapping[str, str] = field(default_factory=dict)  # host -> value of the Authorization header
+    _pool: httpcore.AsyncConnectionPool = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._pool = httpcore.AsyncConnectionPool(
+            ssl_context=ssl.create_default_context(cafile=certifi.where()),
+            max_connections=self.settings.at_once,
+            max_keepalive_connections=self.settings.at_once,
+            keepalive_expiry=15,
+            http2=False,
+            network_backend=CheckedNetwork(self.local, self.instead),
+        )
+
+    async def get(self, url: str, *, etag: str | None = None, modified: str | None = None) -> Answer:
+        """Asks for an address; NotTaken where the answer is none we take, Unreachable where trying again may help."""
+        try:
+            async with asyncio.timeout(self.settings.seconds):
+                return await self._get(url, etag, modified)
+        except TimeoutError:
+            raise Unreachable("took too long") from None
+        except RefusedAddress:
+            raise NotTaken(PRIVATE) from None
+        except httpcore.TimeoutException:
+            raise Unreachable("took too long") from None
+        except (httpcore.NetworkError, httpcore.ProtocolError, ssl.SSLError, OSError):
+            raise Unreachable("connection failed") from None
+        except httpcore.UnsupportedProtocol:
+            raise NotTaken("not http") from None
+
+    async def _get(self, url: str, etag: str | None, modified: str | None) -> Answer:
+        host, _, _ = url.partition("//")[2].partition("/")
+        headers: dict[bytes | str, bytes | str] = {
+            "Host": host,
+            "User-Agent": self.user_agent,
+            "Accept": "text/html,application/xhtml+xml,application/atom+xml,application/rss+xml,*/*;q=0.5",
+            "Accept-Encoding": "gzip, deflate",
+            "Connection": "keep-alive",
+        }
+        if etag:
+            headers["If-None-Match"] = etag
+        if modified:
+            headers["If-Modified-Since"] = modified
+        if login := self.logins.get(host):
+            headers["Authorization"] = login
+        wait = self.settings.connect_seconds
+        timeouts = {"connect": wait, "read": self.settings.seconds, "write": wait, "pool": None}
+        async with self._pool.stream("GET", url, headers=headers, extensions={"timeout": timeouts}) as response:
+            said = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
+            if response.status == 429 or response.status >= 500:
+                raise Unreachable(f"status {response.status}", _retry_after(said.get("retry-after", "")))
+            if response.status != 200:
+                return Answer(response.status, said)
+            _require_text(url, said)
+            limit = self.settings.page_bytes
+            if said.get("content-length", "").isdigit() and int(said["content-length"]) > limit:
+                raise NotTaken("too large")
+            body = await _read(response.aiter_stream(), said.get("content-encoding", ""), limit)
+            return Answer(200, said, _expand(body, limit) if body.startswith(b"\x1f\x8b") else body)
+
+    async def close(self) -> None:
+        """Closes all connections."""
+        await self._pool.aclose()
+
+
+def _require_text(url: str, headers: Mapping[str, str]) -> None:
+    kind = headers.get("content-type", "text/html").partition(";")[0].strip().lower()
+    packed = url.endswith(".xml.gz")  # as sitemaps may be, whatever their type is called
+    if kind not in TEXT_TYPES and not kind.endswith(_FEED_ENDINGS) and not packed:
+        raise NotTaken(NOT_TEXT)
+
+
+def _expand(body: bytes, limit: int) -> bytes:
+    """Expands a packed sitemap within the limit."""
+    expander = zlib.decompressobj(31)
+    data = _raw(expander, body, limit + 1)
+    if len(data) > limit:
+        raise NotTaken("too large")
+    return data
+
+
+async def _read(stream: AsyncIterator[bytes], encoding: str, limit: int) -> bytes:
+    """Reads and expands a body, never more than the limit of it."""
+    encoding = encoding.strip().lower()
+    if encoding in ("", "identity"):
+        expander = None
+    elif encoding in ("gzip", "x-gzip", "deflate"):
+        expander = zlib.decompressobj(47 if encoding != "deflate" else 15)
+    else:
+        raise NotTaken("unknown encoding")
+    parts, size, first = [], 0, True
+    async for data in stream:
+        if expander is not None:
+            try:
+                data = expander.decompress(data, limit + 1 - size)
+            except zlib.error:
+                if not first or encoding != "deflate":
+                    raise NotTaken("damaged body") from None
+                expander = zlib.decompressobj(-15)  # what many servers call deflate
+                data = _raw(expander, data, limit + 1 - size)
+        first = False
+        parts.append(data)
+        size += len(data)
+        if size > limit or (expander is not None and expander.unconsumed_tail):
+            raise NotTaken("too large")
+    return b"".join(parts)
+
+
+def _raw(expander: "zlib._Decompress", data: bytes, limit: int) -> bytes:
+    try:
+        return expander.decompress(data, limit)
+    except zlib.error:
+        raise NotTaken("damaged body") from None
+
+
+def _retry_after(value: str) -> float | None:
+    """Seconds until a server wants to be asked again, as a number or a date."""
+    if value.isdigit():
+        return float(min(int(value), 86_400))
+    try:
+        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
+    except (TypeError, ValueError):
+        return None

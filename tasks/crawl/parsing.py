@@ -1,0 +1,84 @@
+"""Parsing in processes of their own, which can be ended: no page can hang or end a crawl."""
+
+import json
+import multiprocessing
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.connection import Connection
+from typing import Any
+
+from tagcore.readers.web.answers import parse_body
+
+
+class ParserProcesses:
+    """Processes that parse, each with a thread here that hands it one body at a time and ends it when it hangs."""
+
+    def __init__(self, processes: int, seconds: float) -> None:
+        self._seconds = seconds
+        self._threads = ThreadPoolExecutor(processes, thread_name_prefix="parser")
+        self._mine = threading.local()
+        self._all: list[_ParserProcess] = []
+
+    @property
+    def threads(self) -> ThreadPoolExecutor:
+        """Where `parse` is to be run."""
+        return self._threads
+
+    def parse(self, role: str, url: str, content_type: str, body: bytes) -> dict[str, Any]:
+        """Parses one body; {"refused": why} where that takes too long or ends the process."""
+        process = getattr(self._mine, "process", None)
+        if process is None:
+            process = self._mine.process = _ParserProcess()
+            self._all.append(process)
+        found = process.ask(json.dumps([role, url, content_type]).encode(), body, self._seconds)
+        if found is None:
+            process.end()
+            self._mine.process = None
+            return {"refused": "took too long to read"}
+        return found
+
+    def close(self) -> None:
+        """Ends all processes."""
+        self._threads.shutdown(wait=True, cancel_futures=True)
+        for process in self._all:
+            process.end()
+
+
+class _ParserProcess:
+    def __init__(self) -> None:
+        methods = multiprocessing.get_all_start_methods()
+        context: Any = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
+        if "forkserver" in methods:
+            context.set_forkserver_preload(["tasks.crawl.parsing", "trafilatura", "feedparser"])
+        self._pipe, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    def ask(self, head: bytes, body: bytes, seconds: float) -> dict[str, Any] | None:
+        try:
+            self._pipe.send_bytes(head)
+            self._pipe.send_bytes(body)
+            return json.loads(self._pipe.recv_bytes()) if self._pipe.poll(seconds) else None
+        except (EOFError, OSError):
+            return None
+
+    def end(self) -> None:
+        self._pipe.close()
+        self._process.kill()
+        self._process.join()
+
+
+def _serve(pipe: Connection) -> None:
+    """Parses until the other end is closed."""
+    while True:
+        try:
+            role, url, content_type = json.loads(pipe.recv_bytes())
+            body = pipe.recv_bytes()
+        except (EOFError, OSError, KeyboardInterrupt):
+            return
+        try:
+            found = parse_body(role, url, content_type, body)
+        except (Exception, RecursionError):  # of hostile input any may come
+            found = {"refused": "not readable"}
+        pipe.send_bytes(json.dumps(found).encode())

@@ -121,7 +121,11 @@ KINDS: dict[LearnsFrom, Kind] = {
         model_kind="recommender",
         ingest=ingest_ratings,
         prepare=split_ratings,
-        preparation=lambda recipe, model, split: {"split": split, "title": "split ratings"},
+        preparation=lambda recipe, model, split: {
+            "split": split,
+            "profiles": recipe.data.profiles,
+            "title": "split ratings",
+        },
         train=train_recommender,
         evaluate=evaluate_recommender,
         held_out_values=values_of_recommender,

@@ -51,13 +51,13 @@ class Recipe(RecipePart):
 
     @model_validator(mode="before")
     @classmethod
-    def _primary_measure_of_ratings(cls, plain: Any) -> Any:
-        """Ranks models of ratings by MAE where the recipe does not say by what."""
+    def _usual_measures_of_ratings(cls, plain: Any) -> Any:
+        """Ranks models of ratings by MAE, and looks at 5, 10 and 20 items, where the recipe does not say otherwise."""
         if not isinstance(plain, dict) or _plain_group(plain, "data").get("kind") != "ratings":
             return plain
         if not isinstance(plain.get("measures", {}), dict | BaseModel):
             return plain  # no group of settings: told as such
-        return plain | {"measures": {"primary": "MAE"} | _plain_group(plain, "measures")}
+        return plain | {"measures": {"primary": "MAE", "ks": [5, 10, 20]} | _plain_group(plain, "measures")}
 
     @model_validator(mode="after")
     def _fits_what_is_learnt_from(self) -> "Recipe":
@@ -74,7 +74,16 @@ class Recipe(RecipePart):
 
     def _set_for_ratings(self) -> list[str]:
         """Names the settings that say something of ratings alone."""
-        settings = {"split.kind": self.split.kind == "newest", "data.pruning": self.data.pruning is not None}
+        split, data = self.split, self.data
+        settings = {
+            "split.kind": split.kind == "newest",
+            "split.train": split.train != 1,
+            "split.train_seed": split.train_seed != 0,
+            "split.cold_users": split.cold_users != 0,
+            "split.resample": split.resample,
+            "data.pruning": data.pruning is not None,
+            "data.profiles": data.profiles != "given",
+        }
         return [name for name, is_set in settings.items() if is_set]
 
     def _set_for_documents(self) -> list[str]:

@@ -175,24 +175,7 @@ def _is_written(text: "Document") -> bool:
 
 def load_tagger(model: str | None, home: Path | None) -> "Tagger":
     """From a folder, a registry address, or the one champion of the state folder's registry."""
+    from infra.cli.served import served_folder
     from tagcore.tagger import Tagger
 
-    if model is not None and not model.startswith("models:/"):
-        return Tagger.load(model)
-    from tasks.registry.client import champions, require_reachable
-    from tasks.workspace import open_workspace
-
-    workspace = open_workspace(home=home)
-    if workspace.settings.mlflow is None and not workspace.settings.state.is_dir():
-        raise ValueError(f"{workspace.settings.state}: no state folder, so no model is in service yet: `tagflow run`")
-    registry = workspace.registry
-    require_reachable(registry)  # MLflow itself tries for minutes
-    if model is None:
-        names = champions(registry)
-        if len(names) != 1:
-            which = ", ".join(f"models:/{name}@champion" for name in names)
-            raise ValueError(
-                f"say which model with --model: {which}" if names else "no model is in service yet: `tagflow run`"
-            )
-        model = f"models:/{names[0]}@champion"
-    return Tagger.load(registry.fetch(model))
+    return Tagger.load(served_folder(model, home, "model"))

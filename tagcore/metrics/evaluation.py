@@ -138,6 +138,7 @@ class RatingEvaluation(Evaluation):
     """Measures of a recommender on held-out ratings.
 
     Intervals are over users: ratings of one user are alike, so that more of them do not tell as much as more users.
+    Measures of first items are means over users who liked some held-out item; others have NaN.
     """
 
     LEARNS_FROM = "ratings"
@@ -146,7 +147,7 @@ class RatingEvaluation(Evaluation):
     TABLES = ("per_user",)
 
     counts: RatingCounts
-    per_user: pa.Table  # user, ratings, sums of errors, and for every measure the values of `RatingErrors`
+    per_user: pa.Table  # user, ratings to learn from and held out, sums of errors, and one column per measure
 
     @property
     def tested(self) -> int:
@@ -154,7 +155,7 @@ class RatingEvaluation(Evaluation):
 
     @property
     def per_unit(self) -> pa.Table:
-        return self.per_user.drop_columns(["user", "ratings", "absolute_error", "squared_error"])
+        return self.per_user.drop_columns(["user", "train_ratings", "ratings", "absolute_error", "squared_error"])
 
 
 def _plain(value: float) -> float | None:

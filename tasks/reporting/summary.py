@@ -42,6 +42,12 @@ class ModelSummary:
         over = _over_seeds(a - b)
         return {"difference": over.value, "low": over.low, "high": over.high, "p_value": test.p_value_t}
 
+    def better_than(self, other: "ModelSummary", measure: str) -> tuple[float, float]:
+        """The paired difference, and the p-value of the one-sided t-test that this one is the better."""
+        test = paired_difference(self.values[measure], other.values[measure])
+        better = signed(measure, test.difference) > 0
+        return test.difference, test.p_value_t / 2 if better else 1 - test.p_value_t / 2
+
 
 def summarise_models(measured: Sequence[EvaluatedModel], primary: str) -> list[ModelSummary]:
     """One for every label, best first."""
@@ -59,14 +65,15 @@ def _line(label: str, seeds: list[EvaluatedModel]) -> ModelSummary:
     evaluations = [Evaluation.load(m.evaluation) for m in seeds]
     first = evaluations[0]
     splits = len({m.prepared for m in seeds})
-    names = first.per_unit.column_names
+    names = [n for n in first.per_unit.column_names if all(n in e.summary for e in evaluations)]
     if splits > 1:
         values = {n: np.array([e.summary[n].value for e in evaluations]) for n in names}
     else:
         values = {n: np.mean([e.per_unit[n].to_numpy() for e in evaluations], axis=0) for n in names}
     summary = first.summary
     if len(evaluations) > 1:
-        summary = {n: _over_seeds(np.array([e.summary[n].value for e in evaluations])) for n in summary}
+        shared = [n for n in summary if all(n in e.summary for e in evaluations)]
+        summary = {n: _over_seeds(np.array([e.summary[n].value for e in evaluations])) for n in shared}
         summary |= {} if splits > 1 else bootstrap_intervals(values)
     return ModelSummary(
         label=label,

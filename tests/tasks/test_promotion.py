@@ -68,7 +68,7 @@ def test_where_less_is_better_a_smaller_value_is_promoted():
     ours -= ours.mean() - theirs.mean() + 0.06
 
     def by_mae(ours, theirs, margin=0.0):
-        return decide("m", "ItemMean", "2", "1", ours, theirs, "MAE", 0.95, margin)
+        return decide("m", "ItemMean", "2", "1", ours, theirs, "MAE", 0.95, margin, "users")
 
     better = by_mae(ours, theirs)
     assert better.promoted

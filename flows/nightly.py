@@ -47,7 +47,10 @@ def nightly(recipe: Recipe) -> NightlyResult:
     log_performance(clusters, [parent], registry)
     candidates = register(recipe, data, evaluated, parent, workspace)
     title = f"{recipe.name} on {data_name(recipe.data)}"
-    table = report(title, evaluated, primary, workspace.report_folder(name), parent, registry)
+    against = recipe.measures.against
+    table = report(title, evaluated, primary, workspace.report_folder(name), parent, registry, against=against)
     decision = promote(name, candidates, data, primary, recipe.promotion, registry)
     champion = f"models:/{name}@champion"
-    return NightlyResult(table, decision, champion, kind.examples(data, evaluated[0].prepared, champion, registry))
+    return NightlyResult(
+        table, decision, champion, kind.in_service.examples(data, evaluated[0].prepared, champion, registry)
+    )

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from prefect import task
 
-from tagcore.metrics.catalogue import find, signed
+from tagcore.metrics.catalogue import signed
 from tagcore.metrics.evaluation import Evaluation
 from tagcore.metrics.intervals import paired_difference
 from tasks.cache import is_transient
@@ -78,9 +78,10 @@ def promote(
         else:
             ours = Evaluation.load(challenger.evaluated.evaluation).per_unit[measure].to_numpy()
             kind, in_service = kind_of(challenger.evaluated.kind), registry.fetch(f"models:/{name}/{before}")
-            theirs = kind.held_out_values(in_service, data, challenger.evaluated.prepared, measure)
+            theirs = kind.in_service.held_out_values(in_service, data, challenger.evaluated.prepared, measure)
             level = corrected_level(rule.level, len(candidates))
-            decision = decide(name, label, version, before, ours, theirs, measure, level, rule.margin)
+            units = "users" if challenger.evaluated.kind == "ratings" else "documents"
+            decision = decide(name, label, version, before, ours, theirs, measure, level, rule.margin, units)
         now = version_by_alias(client, name, CHAMPION)
         if before != (None if now is None else str(now.version)):
             raise RegistryBusy(f"{name}: another run has moved {CHAMPION} meanwhile")  # to be compared with that one
@@ -113,12 +114,12 @@ def decide(
     measure: str,
     level: float,
     margin: float,
+    units: str = "documents",
 ) -> Decision:
     """Applies the rule itself: the whole interval of the gain, which is a loss where less is better, must lie above
-    the margin."""
+    the margin. `units` is what the values are of."""
     test = paired_difference(ours, theirs, level=level)
     better = min(signed(measure, test.low), signed(measure, test.high)) > margin
-    units = "users" if find(measure)[0].learns_from == "ratings" else "documents"
     difference = f"{measure} {test.difference:+.4f} ({test.low:+.4f} to {test.high:+.4f}) on {test.n:,} {units}"
     reason = f"{'better' if better else 'not better'} beyond the {level:.1%} interval: {difference}"
     numbers = test.difference, test.low, test.high, test.p_value, test.n

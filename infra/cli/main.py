@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from infra.cli import demo_site, doctor, experiment, ingest, run, schedule, stack, tag
+from infra.cli import demo_site, doctor, experiment, ingest, recommend, run, schedule, stack, tag
 from infra.cli.faults import STANDS, one_line_of
 
 INTERRUPTED = 130  # what typer makes of Ctrl-C
@@ -47,6 +47,7 @@ app.command()(experiment.train)
 app.command()(experiment.experiment)
 app.command()(ingest.ingest)
 app.command()(tag.tag)
+app.command()(recommend.recommend)
 app.command()(demo_site.demo_site)
 app.command()(doctor.doctor)
 app.command()(stack.up)

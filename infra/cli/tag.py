@@ -65,7 +65,8 @@ def tag(
     `--explain` shows, for every tag, what each word of the text did to its score: a push up or down, and ± one
     standard deviation of it where the model knows how sure it is. "(always)" is what the tag gets from any text. A
     model of topics also tells which topic the text belongs to, and what each word did to ln (its probability / that of
-    the next topic). Where no word decided, a line says why.
+    the next topic). Where no word decided, a line says why. A blend tells what each of its members says of the tag, and
+    what the words did to the score of the first of them that can tell.
     """
     from infra.cli.explanation import cannot_explain
     from infra.cli.tagged import JsonLines, Lines, open_output, require_form
@@ -124,7 +125,8 @@ class _Job:
             row = rows[number] if self._explain else None
             why = {s.tag: tagger.explain_row(row, s.tag) for s in suggestions} if self._explain else {}
             topic = tagger.explain_topic_row(row) if self._explain and suggestions else None
-            tagged.append(Tagged(id_, suggestions, known[number], why, topic))
+            voices = {s.tag: tagger.voices_row(row, s.tag) for s in suggestions} if self._explain else {}
+            tagged.append(Tagged(id_, suggestions, known[number], why, topic, voices))
         self.done += len(tagged)
         self.blank += written.count(False)
         self.unknown += sum(w and not n for w, n in zip(written, known, strict=True))
@@ -173,24 +175,7 @@ def _is_written(text: "Document") -> bool:
 
 def load_tagger(model: str | None, home: Path | None) -> "Tagger":
     """From a folder, a registry address, or the one champion of the state folder's registry."""
+    from infra.cli.served import served_folder
     from tagcore.tagger import Tagger
 
-    if model is not None and not model.startswith("models:/"):
-        return Tagger.load(model)
-    from tasks.registry.client import champions, require_reachable
-    from tasks.workspace import open_workspace
-
-    workspace = open_workspace(home=home)
-    if workspace.settings.mlflow is None and not workspace.settings.state.is_dir():
-        raise ValueError(f"{workspace.settings.state}: no state folder, so no model is in service yet: `tagflow run`")
-    registry = workspace.registry
-    require_reachable(registry)  # MLflow itself tries for minutes
-    if model is None:
-        names = champions(registry)
-        if len(names) != 1:
-            which = ", ".join(f"models:/{name}@champion" for name in names)
-            raise ValueError(
-                f"say which model with --model: {which}" if names else "no model is in service yet: `tagflow run`"
-            )
-        model = f"models:/{names[0]}@champion"
-    return Tagger.load(registry.fetch(model))
+    return Tagger.load(served_folder(model, home, "model"))

@@ -68,7 +68,7 @@ def test_where_less_is_better_a_smaller_value_is_promoted():
     ours -= ours.mean() - theirs.mean() + 0.06
 
     def by_mae(ours, theirs, margin=0.0):
-        return decide("m", "ItemMean", "2", "1", ours, theirs, "MAE", 0.95, margin)
+        return decide("m", "ItemMean", "2", "1", ours, theirs, "MAE", 0.95, margin, "users")
 
     better = by_mae(ours, theirs)
     assert better.promoted
@@ -101,7 +101,11 @@ def contest(registry, tmp_path, monkeypatch):
         evaluation = SimpleNamespace(per_unit=pd.DataFrame({"P@1": ours}))
         monkeypatch.setattr(promotion, "signed_value", lambda *_: 0.5)
         monkeypatch.setattr(promotion, "Evaluation", SimpleNamespace(load=lambda folder: evaluation))
-        monkeypatch.setattr(promotion, "kind_of", lambda kind: SimpleNamespace(held_out_values=lambda *_: theirs))
+        monkeypatch.setattr(
+            promotion,
+            "kind_of",
+            lambda kind: SimpleNamespace(in_service=SimpleNamespace(held_out_values=lambda *_: theirs)),
+        )
         monkeypatch.setattr(Registry, "fetch", lambda self, uri: tmp_path)
         challenger = Candidate(EvaluatedModel("KNN", tmp_path, tmp_path, tmp_path), "2")
         made = promote.fn(name, [challenger], tmp_path, "P@1", PromotionSettings(), registry)

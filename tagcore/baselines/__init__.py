@@ -1,5 +1,9 @@
 """Models that users would pick instead of a published one, behind the same interface."""
 
+from tagcore.baselines.gaussian_process.gpla import GPLA
+from tagcore.baselines.gaussian_process.ivm import IVM
+from tagcore.baselines.gaussian_process.svm import KernelSVM
+from tagcore.baselines.gaussian_process.vbgp import VBGP
 from tagcore.baselines.knn.estimator import KNN
 from tagcore.baselines.lasvm.estimator import LaSVM
 from tagcore.baselines.leml.estimator import LEML
@@ -18,11 +22,15 @@ from tagcore.baselines.vector_similarity import VectorSimilarity
 __all__ = [
     "BCS",
     "CPLST",
+    "GPLA",
+    "IVM",
     "KNN",
     "LEML",
+    "VBGP",
     "WSABIE",
     "DampedBiases",
     "ItemMean",
+    "KernelSVM",
     "LaSVM",
     "OneVsRestLinear",
     "OneVsRestLogistic",

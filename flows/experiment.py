@@ -73,6 +73,7 @@ def report_comparison(recipe: Recipe, comparison: Comparison, parent: str, works
         workspace.registry,
         recipe.measures.columns,
         recipe.published,
+        recipe.measures.against,
     )
     address = workspace.settings.mlflow_page
     report_page(title, made, comparison.models, PageFacts(), parent, workspace.registry, address)
@@ -93,7 +94,7 @@ def draw_all_curves(
         known = {name for point in points for name in point.measures}
         measures = [
             recipe.measures.primary,
-            *(name for name in (*shown_in("curves"), *shown_by_rule("curves")) if name in known),
+            *(name for name in (*shown_in("curves", recipe.data.kind), *shown_by_rule("curves")) if name in known),
         ]
         title = f"{recipe.name} on {comparisons[at[0]].data}"
         drawn = Curves(title, setting, measures, points, str(workspace.report_folder(safe_name(title))))

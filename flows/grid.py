@@ -58,7 +58,8 @@ def lines_of_models(recipe: Recipe, variant: Recipe) -> dict[str, tuple[str, flo
             lines[label] = (" ".join([model.label, *others]), float(_value(variant, setting)))
         elif setting in model.params:
             rest = {name: value for name, value in model.params.items() if name != setting}
-            line = model.model_copy(update={"params": rest}).label
+            called = model.called.replace(f" {setting}={model.params[setting]}", "")
+            line = model.model_copy(update={"params": rest, "called": called}).label
             lines[label] = (" ".join([line, *others]), float(model.params[setting]))
     return lines
 

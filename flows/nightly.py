@@ -69,10 +69,11 @@ def follow(recipe: Recipe, name: str, workspace: Workspace) -> NightlyResult:
     log_recipe(parent, recipe, data, registry)
     challenger = register(recipe, data, evaluated, parent, workspace)
     title = f"{recipe.name} on {data_name(recipe.data)}"
-    table = report(title, evaluated, primary, workspace.report_folder(name), parent, registry)
+    against = recipe.measures.against
+    table = report(title, evaluated, primary, workspace.report_folder(name), parent, registry, against=against)
     decision = promote(name, challenger, data, primary, recipe.promotion, registry)
     champion = None if decision.in_service is None else f"models:/{name}@champion"
-    examples = [] if champion is None else kind.examples(data, evaluated[0].prepared, champion, registry)
+    examples = [] if champion is None else kind.in_service.examples(data, evaluated[0].prepared, champion, registry)
     page = report_page(
         title, table, evaluated, facts_of(decision, examples), parent, registry, workspace.settings.mlflow_page
     )

@@ -110,6 +110,7 @@ def build_jobs(recipe: Recipe, data: Path, workspace: Workspace, point: str = ""
     for seed in recipe.seeds:
         split = _split(recipe, seed)
         documents = [point, f"split {split.seed}" if len(recipe.seeds) > 1 and recipe.split.redraw else ""]
+        documents += [f"share {split.train_seed}"] if len(recipe.seeds) > 1 and recipe.split.resample else []
         which = _told([*documents, f"seed {seed}" if len(recipe.seeds) > 1 else ""])
         for model in recipe.all_models():
             preparation = kind.preparation(recipe, model, split)
@@ -126,8 +127,11 @@ def _told(parts: list[str]) -> str:
 
 
 def _split(recipe: Recipe, seed: int) -> SplitSettings:
-    """A split of its own for every seed where the recipe redraws it, else one for all."""
-    return recipe.split.model_copy(update={"seed": recipe.split.seed + seed}) if recipe.split.redraw else recipe.split
+    """A split of its own for every seed where the recipe redraws it, or what is learnt from; else one for all."""
+    split = recipe.split
+    if split.resample:
+        split = split.model_copy(update={"train_seed": split.train_seed + seed})
+    return split.model_copy(update={"seed": split.seed + seed}) if split.redraw else split
 
 
 def _threshold_key(job: Job) -> tuple[str, Path, int]:

@@ -1,5 +1,6 @@
-"""What is stored and served of a model of ratings: the model, names of users and items in one folder; names go in."""
+"""What is stored and served of a model of ratings: model, names of users, items and tags, titles; names go in."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -9,12 +10,22 @@ import numpy as np
 
 from tagcore.corpus import Names, names_table
 from tagcore.rating_model import UNKNOWN, RatingModel
+from tagcore.ratings import Ratings, UserTaggings
 from tagcore.store.datasets import Dataset, write_dataset
+from tagcore.text.tag_names import plain_tag
 
 
 class Recommendation(NamedTuple):
+    """An item, the value that the user would give it as far as the model can tell, and what people call it."""
+
     item: str
-    score: float  # the value that the user would give it, as far as the model can tell
+    score: float
+    title: str = ""  # where the data has titles
+
+    @property
+    def told(self) -> str:
+        """Its title, or its name where it has none."""
+        return self.title or self.item
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,33 +38,71 @@ class Recommender:
     >>> ratings = Ratings.from_values(["ann", "bob", "bob"], ["tea", "tea", "jam"], [5, 4, 3])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     model = ItemMean().fit(ratings)
-    ...     Recommender(model, ratings.user_names, ratings.item_names).save(Path(folder, "recommender"))
+    ...     Recommender.of(model, ratings).save(Path(folder, "recommender"))
     ...     load_model(Path(folder, "recommender")).recommend("ann")
-    [Recommendation(item='jam', score=3.0)]
+    [Recommendation(item='jam', score=3.0, title='')]
     """
 
     model: RatingModel
     user_names: list[str]
     item_names: list[str]
+    item_titles: list[str] | None = None  # "" for an item without one
+    tag_names: list[str] | None = None  # of the tags that the model was trained on
 
     def __post_init__(self) -> None:
-        for what, names, size in (
-            ("user", self.user_names, self.model.n_users_),
-            ("item", self.item_names, self.model.n_items_),
-        ):
+        sizes = [("user", self.user_names, self.model.n_users_), ("item", self.item_names, self.model.n_items_)]
+        if self.tag_names is not None and (tags := getattr(self.model, "n_tags_", None)) is not None:
+            sizes.append(("tag", self.tag_names, tags))
+        for what, names, size in sizes:
             if len(names) != size:
                 raise ValueError(f"{len(names)} {what} names, the model was trained on {size}")
             if len(set(names)) != len(names):
                 raise ValueError(f"two {what}s have one name, expected {len(names)} different ones")
+        if self.item_titles is not None and len(self.item_titles) != len(self.item_names):
+            raise ValueError(f"{len(self.item_titles)} titles, the model was trained on {len(self.item_names)} items")
+
+    @classmethod
+    def of(cls, model: RatingModel, ratings: Ratings, taggings: UserTaggings | None = None) -> "Recommender":
+        """The recommender of a model and what it was fitted on."""
+        tags = None if taggings is None else taggings.tag_names
+        return cls(model, ratings.user_names, ratings.item_names, ratings.item_titles, tags)
 
     def recommend(self, user: str, k: int = 5, exclude_seen: bool = True) -> list[Recommendation]:
         """The k best items for a user, best first; ValueError for one that the model does not know."""
         return self._named(*self.model.recommend(self._user(user), k, exclude_seen))
 
+    def knows(self, user: str) -> bool:
+        """Whether the model was trained with this user."""
+        return self._users.find(user) is not None
+
     def recommend_all(self, users: list[str], k: int = 5, exclude_seen: bool = True) -> list[list[Recommendation]]:
         """The k best items for each of several users; who is not known gets what the model falls back on."""
         items, scores = self.model.top_k(self.user_ids(users), k, exclude_seen)
         return [self._named(*pair) for pair in zip(items, scores, strict=True)]
+
+    @property
+    def takes_tags(self) -> bool:
+        """Whether the model can recommend to someone of whom only tags are known."""
+        return bool(self.tag_names) and hasattr(self.model, "recommend_for_tags")
+
+    def recommend_for_tags(self, tags: Sequence[str], k: int = 5) -> list[Recommendation]:
+        """The k best items for someone unknown who uses these tags, best first.
+
+        Tags are evened out as they were when they were read. ValueError where the model learns nothing from tags, or
+        knows none of these; `unknown_tags` names the ones that it does not know.
+        """
+        if not self.takes_tags:
+            raise ValueError(f"{type(self.model).__name__} has learnt nothing from tags: it cannot recommend by them")
+        assert self.tag_names is not None
+        known = [number for tag in tags if (number := self._tags.find(plain_tag(tag))) is not None]
+        if not known:
+            told = ", ".join(repr(tag) for tag in tags) or "no tag"
+            raise ValueError(f"{told}: none of the {len(self.tag_names)} tags that this model knows")
+        return self._named(*self.model.recommend_for_tags(known, k))
+
+    def unknown_tags(self, tags: Sequence[str]) -> list[str]:
+        """Those of the tags that the model does not know."""
+        return [tag for tag in tags if self._tags.find(plain_tag(tag)) is None]
 
     def predict(self, user: str, item: str) -> float:
         """The value that the user would give to the item; ValueError for a name that the model does not know."""
@@ -76,16 +125,26 @@ class Recommender:
             self.model.save(writer.folder / "model")
             writer.append("users", names_table(self.user_names))
             writer.append("items", names_table(self.item_names))
+            if self.item_titles is not None:
+                writer.append("titles", names_table(self.item_titles))
+            if self.tag_names is not None:
+                writer.append("tags", names_table(self.tag_names))
 
     @classmethod
     def load(cls, folder: Path | str) -> "Recommender":
         """The stored recommender; ValueError says what is wrong with a folder that holds none."""
         data = Dataset.open(folder, "recommender")
-        return cls(RatingModel.load(data.folder / "model"), data.names("users"), data.names("items"))
+        titles, tags = (data.names(table) if data.has(table) else None for table in ("titles", "tags"))
+        return cls(RatingModel.load(data.folder / "model"), data.names("users"), data.names("items"), titles, tags)
 
     def _named(self, items: np.ndarray, scores: np.ndarray) -> list[Recommendation]:
         pairs = zip(items, scores, strict=True)
-        return [Recommendation(self.item_names[i], float(score)) for i, score in pairs if i != UNKNOWN]
+        titles = self.item_titles
+        return [
+            Recommendation(self.item_names[i], float(score), "" if titles is None else titles[i])
+            for i, score in pairs
+            if i != UNKNOWN
+        ]
 
     def _user(self, name: str) -> int:
         number = self._users.find(name)
@@ -100,6 +159,10 @@ class Recommender:
     @cached_property
     def _items(self) -> Names:
         return Names(self.item_names)
+
+    @cached_property
+    def _tags(self) -> Names:
+        return Names(self.tag_names or ())
 
 
 def _ids(known: Names, names: list[str]) -> np.ndarray:

@@ -9,12 +9,16 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from tagcore.labelling.rules import rule_named, rule_names
 from tagcore.metrics.catalogue import find, primary_names, rule_of
 from tagcore.metrics.measure import SUGGESTED, LearnsFrom
+from tagcore.readers.merged_tags import RULES as TAG_RULES
+from tagcore.readers.merged_tags import Rule as TagRule
 from tagcore.readers.web.urls import has_login, is_url
 from tagcore.text.tokens import TOKEN_PATTERN
 
-DEMOS = ("demo", "demo-media")
+DEMOS = ("demo", "demo-media", "demo-rings")
 CROSS_VALIDATED = "cross-validated"
 DEMO_SITE = "demo-site"
+
+Profiles = Literal["given", "rated items"]
 
 Rule = Annotated[
     str, AfterValidator(lambda name: rule_named(name).name), Field(json_schema_extra={"enum": list(rule_names())})
@@ -54,6 +58,24 @@ class PruningSettings(RecipePart):
     to_fixed_point: bool = Field(True, description="until nothing changes; else in one pass, which order decides")
 
 
+class TagSettings(RecipePart):
+    """Which spellings are one tag, and which tags are kept."""
+
+    merge: tuple[TagRule, ...] = Field((), description='rules by which spellings are merged; "all" is every rule')
+    include: tuple[str, ...] = Field((), description="the only tags to keep, in any spelling")
+    exclude: tuple[str, ...] = Field((), description="tags to leave out, in any spelling")
+
+    @field_validator("merge", mode="before")
+    @classmethod
+    def _all_rules(cls, merge: Any) -> Any:
+        return TAG_RULES if merge == "all" else merge
+
+    @property
+    def change_anything(self) -> bool:
+        """Whether tags are not just as the source has them."""
+        return bool(self.merge or self.include or self.exclude)
+
+
 class DataSettings(RecipePart):
     """What is learnt from, and its source.
 
@@ -61,23 +83,30 @@ class DataSettings(RecipePart):
     reader recognises, the address of a feed, a sitemap or a site; or a list of several of these.
     """
 
-    kind: LearnsFrom = Field("documents", description="tags of documents, or ratings that users gave to items")
+    kind: LearnsFrom = Field(
+        "documents", description="tags of documents, ratings of items, or the class of each row of numbers"
+    )
     source: str | tuple[str, ...] = Field("demo", min_length=1)
     local: bool = Field(False, description="the addresses may be of this machine or of its own network")
     fetch: bool = Field(
         False, description="fetch the pages that the files of the source name, as exports of bookmarks do"
     )
     crawl: CrawlSettings = CrawlSettings()
+    tags: TagSettings = TagSettings()
     name: str | None = Field(
         None,
         pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,47}$",
         description="what reports and registered models call it",
     )
-    documents: int = Field(4000, ge=10, description="how many documents the demo makes")
+    documents: int = Field(4000, ge=10, description="how many documents the demo makes, or rows with a class")
     users: int = Field(1500, ge=10, description="how many users rate in the demo of ratings")
     items: int = Field(400, ge=10, description="how many items are rated in the demo of ratings")
     options: dict[str, Any] = Field(default_factory=dict, description="what the reader of that format takes")
     skip_bad_rows: bool = False
+    profiles: Profiles = Field(
+        "given",
+        description='of ratings: the tags that users gave; "rated items": those of all that they rated to learn from',
+    )
     pruning: PruningSettings | None = Field(None, description="of ratings: leave out rare tags, and who hardly tags")
 
     @property
@@ -121,7 +150,8 @@ class DataSettings(RecipePart):
 class SplitSettings(RecipePart):
     """`auto` takes the source's own split where it has one, and draws by document id elsewhere.
 
-    Ratings are drawn by user and item; of these `newest` holds out the latest share of every user's.
+    Ratings are drawn by user and item; of these `newest` holds out the latest share of every user's, which is what
+    `auto` means where all have a time.
     """
 
     kind: Literal["auto", "official", "drawn", "newest"] = "auto"
@@ -133,6 +163,12 @@ class SplitSettings(RecipePart):
     test_documents: int | None = Field(None, ge=1, description="measure on so many documents only")
     revealed: float = Field(1.0, gt=0, le=1, description="learn from this share of the labels; hide the others")
     min_tag_df: int = Field(1, ge=1, description="leave out tags on fewer documents to learn from")
+    train: float = Field(
+        1.0, gt=0, le=1, description="of ratings: learn from this share of those that are not held out"
+    )
+    train_seed: int = Field(0, description="of ratings: which share is learnt from, and who is a cold user")
+    cold_users: int = Field(0, ge=0, description="of ratings: so many users have none of theirs learnt from")
+    resample: bool = Field(False, description="of ratings: another train_seed for every seed; the test stays")
 
     @field_validator("test")
     @classmethod
@@ -237,6 +273,7 @@ class MeasureSettings(RecipePart):
     primary: str = Field("nDCG@5", validate_default=True, description="what is best; MAE where ratings are learnt from")
     labelling: list[Rule] = []
     columns: list[str] = Field([], description="what tables show instead of the usual measures, such as exact@3")
+    against: str = Field("", description="a model by its name in tables, with which all others are compared, too")
     timed: int = Field(0, ge=0, description="so many documents are tagged one by one and timed")
 
     @field_validator("ks")

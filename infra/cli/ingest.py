@@ -1,13 +1,18 @@
 """`tagflow ingest`: documents and tags into a stored corpus, or ratings into stored ratings."""
 
+from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from infra.cli.console import Console
 from infra.cli.options import HomeOption, JsonOption, NameOption, SetOption, SkipOption
 from infra.cli.recipes import recipe_from_options, usual_preset
+
+if TYPE_CHECKING:
+    from tasks.recipe import Recipe
 
 
 def ingest(
@@ -25,6 +30,10 @@ def ingest(
     allow_local: Annotated[
         bool, typer.Option("--allow-local", help="The addresses may be of this machine or of its own network.")
     ] = False,
+    from_: Annotated[
+        str | None,
+        typer.Option("--from", help="The folder or file of the known data set that is named; checked by its card."),
+    ] = None,
     fetch: Annotated[
         bool, typer.Option("--fetch", help="Fetch the pages that the files name, such as exported bookmarks.")
     ] = False,
@@ -38,6 +47,8 @@ def ingest(
     from infra.cli.values import parse_pairs
 
     console = Console(as_json)
+    if from_ is not None:
+        data = [_known_set(data, from_)]
     settings = {f"data.options.{key}": value for key, value in parse_pairs(option).items()}
     if format is not None:
         settings["data.options.format"] = format
@@ -46,6 +57,8 @@ def ingest(
         settings["data.source"] = data
     only = data[0] if len(data) == 1 else None
     recipe = recipe_from_options(usual_preset(data[0]), only, set_, skip_bad_rows, settings, data_name=name)
+    for line in _recognised(recipe):
+        console.say(line)
     with console.session(home):
         from flows.stages import ingest as read_corpus
         from tasks.workspace import open_workspace
@@ -67,3 +80,30 @@ def ingest(
         console.result({"corpus": folder, "counts": counts})
     else:
         print(f"{folder}: " + ", ".join(f"{n:,} {name}" for name, n in counts.items()))
+
+
+def _known_set(named: list[str], place: str) -> str:
+    """The data set of this name in a folder or file, as a source."""
+    from tagcore.readers.cards import find_set
+
+    if len(named) != 1:
+        raise ValueError(f"--from {place}: {len(named)} names before it, expected that of one known data set")
+    return find_set(named[0], place)
+
+
+def _recognised(recipe: "Recipe") -> Iterator[str]:
+    """Tells what the files of the source were found to be."""
+    from tagcore.readers import open_source
+    from tagcore.readers.web.urls import is_url
+    from tasks.crawl.night import is_url_list
+
+    for source in recipe.data.sources if recipe.data.kind == "documents" and not recipe.data.made_up else ():
+        if is_url(source):
+            yield f"{source}: an address, to be crawled"
+        elif is_url_list(Path(source)):
+            yield f"{source}: a list of addresses, to be crawled"
+        else:
+            found = open_source(source, **recipe.data.options)
+            files = "one file" if len(found.files) == 1 else f"{len(found.files)} files"
+            known = f"; the known set {found.card.name}: {found.card.title}; {found.card.terms}" if found.card else ""
+            yield f"{source}: format {found.format}, {files}{known}"

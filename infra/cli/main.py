@@ -6,7 +6,20 @@ from typing import Annotated
 
 import typer
 
-from infra.cli import clean, demo_site, doctor, experiment, ingest, models, report, run, schedule, stack, tag
+from infra.cli import (
+    clean,
+    demo_site,
+    doctor,
+    experiment,
+    ingest,
+    models,
+    recommend,
+    report,
+    run,
+    schedule,
+    stack,
+    tag,
+)
 from infra.cli.faults import STANDS, one_line_of
 
 INTERRUPTED = 130  # what typer makes of Ctrl-C
@@ -47,6 +60,7 @@ app.command()(experiment.train)
 app.command()(experiment.experiment)
 app.command()(ingest.ingest)
 app.command()(tag.tag)
+app.command()(recommend.recommend)
 app.command()(demo_site.demo_site)
 app.command()(doctor.doctor)
 app.command()(stack.up)

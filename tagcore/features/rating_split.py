@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tagcore.features.split import VALIDATING, uniform_hashes
+from tagcore.features.split import COOLING, SHARING, VALIDATING, uniform_hashes
 from tagcore.kernels.random.splitmix import GOLDEN, mix
 from tagcore.ratings import Ratings, UserTaggings, append_rating_names, stored_rating_names
 from tagcore.store.datasets import Dataset, write_dataset
@@ -27,12 +27,18 @@ class RatingSplit:
     Of `newest`, a user's number of held-out ratings is rounded down, so that who has few keeps them all to learn from;
     of equal times the later row is the newer one. With `validation`, the ratings to measure on are that share of those
     to learn from, and the test ratings are left out altogether: what is chosen this way has never seen them.
+
+    Of the ratings to learn from a share `train` is kept, drawn with `train_seed`: a smaller one is part of a larger
+    one. `cold_users` of those who have held-out ratings lose all that are to be learnt from, drawn with that seed, too.
     """
 
     kind: Literal["drawn", "newest"] = "drawn"
     test: float = 0.2
     seed: int = 0
     validation: float = 0.0
+    train: float = 1.0
+    train_seed: int = 0
+    cold_users: int = 0
 
     def __post_init__(self) -> None:
         if self.kind not in ("drawn", "newest"):
@@ -41,17 +47,41 @@ class RatingSplit:
             raise ValueError(f"test must be a share between 0 and 1, got {self.test}")
         if not 0 <= self.validation < 1:
             raise ValueError(f"validation must be a share from 0 to below 1, got {self.validation}")
+        if not 0 < self.train <= 1:
+            raise ValueError(f"train must be a share above 0, at most 1, got {self.train}")
+        if self.cold_users < 0:
+            raise ValueError(f"cold_users must be a number from 0, got {self.cold_users}")
 
     def apply(self, ratings: Ratings) -> tuple[Ratings, Ratings]:
-        """(ratings to learn from, ratings to measure on), with all names; the last rating of a pair counts."""
+        """(ratings to learn from, ratings to measure on), with all names; the last rating of a pair counts.
+
+        Those of cold users are still there: `without_cold_users` takes them away.
+        """
         ratings = ratings.last_values()
         learnt, held_out = self._part(ratings, self.test, self.seed)
         if self.validation:
             learnt, held_out = self._part(learnt, self.validation, self.seed + VALIDATING)
+        if self.train < 1:
+            learnt = learnt.take(np.flatnonzero(pair_shares(learnt, self.train_seed + SHARING) < self.train))
         if not len(learnt) or not len(held_out):
             sides = f"{len(learnt)} to learn from and {len(held_out)} to measure on"
             raise ValueError(f"the split leaves {sides} of {len(ratings)} ratings, expected some of each")
         return learnt, held_out
+
+    def without_cold_users(self, learnt: Ratings, held_out: Ratings) -> Ratings:
+        """The ratings to learn from without those of the cold users."""
+        if not self.cold_users:
+            return learnt
+        users = learnt.table["user"].to_numpy()
+        both = np.intersect1d(users, held_out.table["user"].to_numpy())
+        if both.size <= self.cold_users:
+            raise ValueError(
+                f"{both.size} users have ratings to learn from and to measure on, expected more than cold_users = "
+                f"{self.cold_users}"
+            )
+        names = pa.array([learnt.user_names[user] for user in both], pa.string())
+        drawn = np.argsort(uniform_hashes(names, self.train_seed + COOLING), kind="stable")[: self.cold_users]
+        return learnt.take(np.flatnonzero(~np.isin(users, both[drawn])))
 
     def _part(self, ratings: Ratings, share: float, seed: int) -> tuple[Ratings, Ratings]:
         held_out = pair_shares(ratings, seed) < share if self.kind == "drawn" else newest(ratings, share)

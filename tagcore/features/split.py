@@ -20,6 +20,8 @@ _SEEDS = 2**32  # seeds of splits are below; what else is drawn is hashed with s
 _KEEPING = _SEEDS  # added to the seed of the hash that chooses documents to keep
 _REVEALING = 2 * _SEEDS  # likewise, of the hash that chooses labels to reveal
 VALIDATING = 3 * _SEEDS  # likewise, of the hash that chooses what to validate on
+SHARING = 4 * _SEEDS  # likewise, of ratings, of the hash that chooses a share to learn from
+COOLING = 5 * _SEEDS  # likewise, of the hash that chooses users whose ratings are not learnt from
 
 
 class Cuts(NamedTuple):

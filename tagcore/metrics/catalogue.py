@@ -12,12 +12,14 @@ import numpy as np
 
 from tagcore.labelling.rules import rule_names
 from tagcore.metrics.calibration import SuggestionProbabilities
+from tagcore.metrics.classes import ClassOutcomes
 from tagcore.metrics.intervals import Estimate, Ratio
 from tagcore.metrics.kendall import SuggestedOrder
 from tagcore.metrics.measure import Decides, LearnsFrom, Measure, Of, Place, Values
 from tagcore.metrics.propensity import PropensityHits
 from tagcore.metrics.ranking import Hits
 from tagcore.metrics.ratings import RatingErrors
+from tagcore.metrics.recommendations import Recommendations
 from tagcore.metrics.tagging_time import TaggingTimes
 from tagcore.metrics.tally import Tally
 
@@ -37,11 +39,45 @@ MEASURES: tuple[Measure, ...] = (
         shown=EVERYWHERE,
         shown_at=(1, 3, 5),
         column="precision",
+        of_items=True,
     ),
-    Measure("nDCG", "suggestions", Hits.ndcg, "every k", "champion", shown=EVERYWHERE, shown_at=(5,), column="ndcg"),
-    Measure("R", "suggestions", Hits.recall, "every k", "champion", shown=EVERYWHERE, shown_at=(5,), column="recall"),
-    Measure("F1", "suggestions", Hits.f1, "every k", column="f1"),
-    Measure("acc", "suggestions", Hits.accuracy, "every k", "champion", shown=REPORT, shown_at=(9,), column="accuracy"),
+    Measure(
+        "nDCG",
+        "suggestions",
+        Hits.ndcg,
+        "every k",
+        "champion",
+        shown=EVERYWHERE,
+        shown_at=(5,),
+        column="ndcg",
+        of_items=True,
+        shown_at_items=(10,),
+    ),
+    Measure(
+        "R",
+        "suggestions",
+        Hits.recall,
+        "every k",
+        "champion",
+        shown=EVERYWHERE,
+        shown_at=(5,),
+        column="recall",
+        of_items=True,
+        shown_at_items=(20,),
+    ),
+    Measure("F1", "suggestions", Hits.f1, "every k", column="f1", of_items=True),
+    Measure(
+        "acc",
+        "suggestions",
+        Hits.accuracy,
+        "every k",
+        "champion",
+        shown=REPORT,
+        shown_at=(9,),
+        column="accuracy",
+        of_items=True,
+    ),
+    Measure("MAP", "suggestions", Hits.average_precision, "every k", of_items=True),
     Measure("exact", "suggestions", Hits.exact, "every k", column="exact"),
     Measure("tag recall", "suggestions", Hits.tag_recall, "every k", column="tag_recall"),
     Measure("Kendall", "order", SuggestedOrder.kendall, "every k", column="kendall"),
@@ -68,16 +104,32 @@ MEASURES: tuple[Measure, ...] = (
     Measure("µs p50", "times", TaggingTimes.median, lower_is_better=True, shown=("curves",)),
     Measure("µs p99", "times", TaggingTimes.slowest, lower_is_better=True),
     Measure("µs mean", "times", TaggingTimes.mean, lower_is_better=True),
+    Measure("error %", "classes", ClassOutcomes.error, decides="best", lower_is_better=True, shown=REPORT),
+    Measure("log loss", "classes", ClassOutcomes.log_loss, decides="best", lower_is_better=True, shown=REPORT),
+    Measure("log evidence", "classes", lambda outcomes: outcomes.log_evidence, shown=("report",)),
+    Measure("train CPU s", "classes", lambda o: o.train_seconds, lower_is_better=True, shown=("report", "curves")),
+    Measure("test CPU s", "classes", lambda o: o.test_seconds, lower_is_better=True, shown=("report",)),
     Measure("MAE", "ratings", RatingErrors.mae, decides="champion", lower_is_better=True, shown=REPORT + CARD),
     Measure("RMSE", "ratings", RatingErrors.rmse, decides="champion", lower_is_better=True, shown=REPORT + CARD),
+    Measure("MAE (new users)", "new users", RatingErrors.mae, lower_is_better=True, shown=REPORT + CARD),
+    Measure("RMSE (new users)", "new users", RatingErrors.rmse, lower_is_better=True),
+    Measure("item coverage", "recommendations", Recommendations.coverage, "every k"),
 )
 
 
-def compute(of: Of, evidence: Any, ks: Sequence[int] = (), rule: str | None = None) -> dict[str, Values]:
-    """Computes all measures of one kind, by their names in tables; `Of` says from what."""
+def compute(
+    of: Of,
+    evidence: Any,
+    ks: Sequence[int] = (),
+    rule: str | None = None,
+    learns_from: LearnsFrom | None = None,
+) -> dict[str, Values]:
+    """Computes all measures of one kind, by their names in tables; `Of` says from what. Where models of both kinds of
+    data have such evidence, `learns_from` says of which these are."""
     values = {}
     for measure in MEASURES:
-        for k in measure.ks(ks) if measure.of == of else ():
+        wanted = measure.of == of and (learns_from is None or measure.is_of(learns_from))
+        for k in measure.ks(ks) if wanted else ():
             arguments = (evidence, k) if measure.at == "every k" else (evidence,)
             values[measure.full_name(k, rule)] = measure.compute(*arguments)
     return values
@@ -119,25 +171,27 @@ def deciding_on(what: Decides) -> list[Measure]:
 
 def champion_measure(full_name: str, learns_from: LearnsFrom) -> tuple[Measure, int | None]:
     """The measure and the k of a name such as P@5 or MAE; ValueError for one that a champion cannot be chosen by."""
-    measures = [measure for measure in deciding_on("champion") if measure.learns_from == learns_from]
+    measures = [measure for measure in deciding_on("champion") if measure.is_of(learns_from)]
     with suppress(ValueError):
         measure, k = find(full_name)
         if measure in measures:
             return measure, k
+    if not measures:
+        raise ValueError(f"models that learn from {learns_from} have no champion: compare them by an experiment")
     known = ", ".join(f"{measure.name}@k" if measure.at == "every k" else measure.name for measure in measures)
     raise ValueError(f"models are compared by one of {known}, not by {full_name!r}")
 
 
 def primary_names(ks: Sequence[int], learns_from: LearnsFrom) -> list[str]:
     """The names of measures that models may be ranked by, where suggestions are measured at these ks."""
-    measures = [measure for measure in deciding_on("best") if measure.learns_from == learns_from]
+    measures = [measure for measure in deciding_on("best") if measure.is_of(learns_from)]
     return [measure.full_name(k) for measure in measures for k in measure.ks(ks)]
 
 
-def shown_in(place: Place) -> list[str]:
-    """The names that a table or picture shows, without those of labelling rules."""
-    shown = [measure for measure in MEASURES if place in measure.shown and measure.of != "rule"]
-    return [measure.full_name(k) for measure in shown for k in measure.ks(measure.shown_at)]
+def shown_in(place: Place, learns_from: LearnsFrom) -> list[str]:
+    """The names that a table or picture of such models shows, without those of labelling rules."""
+    shown = [m for m in MEASURES if place in m.shown and m.of != "rule" and m.is_of(learns_from)]
+    return [m.full_name(k) for m in shown for k in m.ks(m.shown_at if learns_from == "documents" else m.shown_at_items)]
 
 
 def shown_by_rule(place: Place) -> list[str]:

@@ -43,6 +43,15 @@ class Hits:
             gain += discount[place] * self.right[:, place]
         return gain / ideal
 
+    def average_precision(self, k: int) -> np.ndarray:
+        """Precision at the place of every right one of the first k, summed, as a share of what k places can have."""
+        self._check(k)
+        found, gain = np.zeros(len(self.right)), np.zeros(len(self.right))
+        for place in range(k):
+            found += self.right[:, place]
+            gain += self.right[:, place] * found / (place + 1)
+        return gain / np.clip(self.n_true, 1, k)
+
     def accuracy(self, k: int) -> np.ndarray:
         """1 where any of the first k is right."""
         return (self._count(k) > 0).astype(np.float64)

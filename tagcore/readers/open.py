@@ -10,17 +10,26 @@ from typing import Any
 
 from tagcore.readers.arff.reader import Arff
 from tagcore.readers.bad_rows import ReadError
+from tagcore.readers.bibsonomy import BibSonomy
+from tagcore.readers.bookmark_html import HEAD as _BOOKMARKS
+from tagcore.readers.bookmark_html import BookmarkHtml
 from tagcore.readers.cards import recognise, split_name
 from tagcore.readers.citeulike import CiteULike
 from tagcore.readers.csvfile import Csv
 from tagcore.readers.dates import undated
+from tagcore.readers.hetrec import HetRecBookmarks
 from tagcore.readers.input_files import InputFile, ReadLimits, errors_named, first_bytes, is_zip, zip_members
 from tagcore.readers.jsonl import Jsonl
 from tagcore.readers.matlab.reader import Matlab
+from tagcore.readers.media_jsonl import LOOKS as _MEDIA
+from tagcore.readers.media_jsonl import MediaJsonl
+from tagcore.readers.parquet import MAGIC as _PARQUET
+from tagcore.readers.parquet import Parquet
 from tagcore.readers.qrels import Qrels
 from tagcore.readers.rcv1.reader import Rcv1
 from tagcore.readers.sgml.reader import Sgml
 from tagcore.readers.source import Source
+from tagcore.readers.stackexchange import StackExchange
 from tagcore.readers.svmlight import Svmlight
 from tagcore.readers.uci.header import looks_like_table
 from tagcore.readers.uci.reader import Uci
@@ -43,6 +52,12 @@ _KINDS = (
     Matlab,
     Uci,
     Warc,
+    MediaJsonl,
+    Parquet,
+    StackExchange,
+    BookmarkHtml,
+    BibSonomy,
+    HetRecBookmarks,
 )
 FORMATS: dict[str, type[Source]] = {kind.format: kind for kind in _KINDS}
 
@@ -50,8 +65,9 @@ RECOGNISED = (
     "a known data set, JSON Lines (.jsonl, .ndjson), tables (.csv, .tsv), ARFF with Mulan's XML or MEKA's -C (.arff), "
     "Extreme Classification text (first line: rows words tags), svmlight (.svm, .svmlight, .libsvm), Vowpal Wabbit "
     "(.vw), MATLAB (.mat), UCI tables, Reuters-21578 (.sgm), TREC's judgements (.qrels), LYRL2004's vectors, "
-    "CiteULike's mult.dat with the files beside it, archives of crawls (.warc), each also as .gz or in a "
-    ".zip, or a folder of these"
+    "CiteULike's mult.dat with the files beside it, archives of crawls (.warc), parquet (.parquet), "
+    "Stack Exchange's Posts.xml, bookmarks as browsers export them (.html), BibSonomy's dumps (tas, bookmark, bibtex), "
+    "HetRec's bookmarks.dat, JSON lines of Flickr and YouTube, each also as .gz or in a .zip, or a folder of these"
 )
 _ENDINGS = {
     ".jsonl": "jsonl",
@@ -69,12 +85,16 @@ _ENDINGS = {
     ".vw": "vw",
     ".mat": "matlab",
     ".warc": "warc",
+    ".parquet": "parquet",
 }
 _NAMES = {
     re.compile(r"mult\.dat|tag-item\.dat|item-tag\.dat"): "citeulike",
     re.compile(r"lyrl2004_vectors_.+\.dat"): "rcv1",
+    re.compile(r"tas|bookmark|bibtex"): "bibsonomy",
+    re.compile(r"bookmarks\.dat|user_taggedbookmarks(?:-timestamps)?\.dat"): "hetrec-bookmarks",
 }
 _JSON = re.compile(rb"\s*\[?\s*\{")  # an array, too, whose reader says how it becomes lines
+_POSTS = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<posts[\s>]")
 _ARFF = re.compile(rb"\s*(?:%[^\n]*\n\s*)*@relation\s", re.I)
 _KEEL = re.compile(rb"@attribute[^\n]*[^\n\w](?:real|integer)[ \t]*\[|@(?:in|out)puts?\s", re.I)
 _VW = re.compile(rb"[-+]?\d+(?:,\d+)*[ \t]+(?:'[^\s|]*[ \t]*)?\|[^\s|]*[ \t]+[^\s|]")
@@ -198,15 +218,21 @@ def _format(file: InputFile, limits: ReadLimits) -> str | None:
     name = _name(file)
     ending = name[name.rfind(".") :] if "." in name else ""
     if ending in _ENDINGS:
-        return _ENDINGS[ending]
+        return "media" if _ENDINGS[ending] == "jsonl" and _looks_like_media(file, limits) else _ENDINGS[ending]
     for pattern, kind in _NAMES.items():
         if pattern.fullmatch(name.rpartition("/")[2]):
             return kind
     head = first_bytes(file, limits)
     if head.startswith(b"WARC/"):
         return "warc"
+    if head.startswith(_PARQUET):
+        return "parquet"
+    if _BOOKMARKS.match(head):
+        return "bookmarks"
+    if _POSTS.match(head):
+        return "stackexchange"
     if _JSON.match(head):
-        return "jsonl"
+        return "media" if _MEDIA.search(head.partition(b"\n")[0]) else "jsonl"
     if _ARFF.match(head):
         return "uci" if _KEEL.search(head) else "arff"
     if _VW.match(head):
@@ -214,6 +240,10 @@ def _format(file: InputFile, limits: ReadLimits) -> str | None:
     if looks_like_table(head):
         return "uci"
     return "xc" if HEADER.match(head) else None
+
+
+def _looks_like_media(file: InputFile, limits: ReadLimits) -> bool:
+    return bool(_MEDIA.search(first_bytes(file, limits).partition(b"\n")[0]))
 
 
 def _split(name: str) -> str | None:

@@ -33,6 +33,7 @@ class Contest:
     floor: np.ndarray  # of the plainest baseline
     baseline: str
     guards: list[Guard] = field(default_factory=list)
+    units: str = "documents"  # or users: what there is a value of
     able: str = ""  # what the challenger can do that the champion cannot
 
 
@@ -86,16 +87,20 @@ def _popular_values(features: Dataset, truth: Any, measure: str, k: int) -> np.n
 def _of_ratings(
     challenger: EvaluatedModel, champion: Path | None, data: Path, measure: str, settings: PromotionSettings
 ) -> Contest:
-    kind, (train, test) = kind_of("ratings"), (load_side(challenger.prepared, side) for side in ("train", "test"))
+    service, (train, test) = (
+        kind_of("ratings").in_service,
+        (load_side(challenger.prepared, side) for side in ("train", "test")),
+    )
     plain = Recommender(ItemMean().fit(train), train.user_names, train.item_names)
     guards, size = settings.guards, folder_megabytes(challenger.model)
     n = len(test)
     found = f"{len(train):,} ratings to learn from, {n:,} held out"
     return Contest(
-        ours=kind.held_out_values(challenger.model, data, challenger.prepared, measure),
-        theirs=None if champion is None else kind.held_out_values(champion, data, challenger.prepared, measure),
+        ours=service.held_out_values(challenger.model, data, challenger.prepared, measure),
+        theirs=None if champion is None else service.held_out_values(champion, data, challenger.prepared, measure),
         floor=held_out_values(plain, test, measure),
         baseline="ItemMean",
+        units="users",
         guards=[
             Guard("data", n >= guards.min_test, found, f"at least {guards.min_test:,} held out"),
             Guard("size", size <= guards.max_megabytes, f"{size:,.1f} MB", f"at most {guards.max_megabytes:,.0f} MB"),

@@ -79,9 +79,11 @@ def decide(
     """Asks the guards first, then the rule; without a champion, the floor."""
     verdict = Verdict(True, "no model was in service")
     if contest.theirs is not None:
-        verdict = beats_champion(contest.ours, contest.theirs, measure, settings, challenger.chosen_from, contest.able)
+        verdict = beats_champion(
+            contest.ours, contest.theirs, measure, settings, challenger.chosen_from, contest.able, contest.units
+        )
     if settings.floor and verdict.passed:
-        floor = above_floor(contest.ours, contest.floor, measure, settings.level, contest.baseline)
+        floor = above_floor(contest.ours, contest.floor, measure, settings.level, contest.baseline, contest.units)
         verdict = verdict if floor.passed else replace(floor, test=verdict.test)
     refused = [guard for guard in contest.guards if not guard.passed]
     reason = verdict.reason

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tagcore.metrics.catalogue import find, signed
+from tagcore.metrics.catalogue import signed
 from tagcore.metrics.evaluation import Evaluation
 from tagcore.metrics.intervals import PairedTest, paired_difference
 from tasks.evaluate import EvaluatedModel, signed_value
@@ -38,7 +38,13 @@ def corrected_level(level: float, candidates: int) -> float:
 
 
 def beats_champion(
-    ours: np.ndarray, theirs: np.ndarray, measure: str, settings: PromotionSettings, candidates: int, able: str = ""
+    ours: np.ndarray,
+    theirs: np.ndarray,
+    measure: str,
+    settings: PromotionSettings,
+    candidates: int,
+    able: str = "",
+    units: str = "documents",
 ) -> Verdict:
     """Applies the recipe's rule; `able` tells what the challenger can do that the champion cannot.
 
@@ -48,7 +54,7 @@ def beats_champion(
     level = corrected_level(settings.level, candidates)
     test = paired_difference(ours, theirs, level=level)
     gain = min(signed(measure, test.low), signed(measure, test.high))
-    told = _told(test, measure)
+    told = _told(test, measure, units)
     if gain > settings.margin:
         return Verdict(True, f"better beyond the {level:.1%} interval: {told}", test)
     if settings.rule == "better":
@@ -62,16 +68,17 @@ def beats_champion(
     return Verdict(False, f"not better beyond the {level:.1%} interval, and {missing}: {told}", test)
 
 
-def above_floor(ours: np.ndarray, floor: np.ndarray, measure: str, level: float, baseline: str) -> Verdict:
+def above_floor(
+    ours: np.ndarray, floor: np.ndarray, measure: str, level: float, baseline: str, units: str = "documents"
+) -> Verdict:
     """Whether a model that nothing in service is compared with is better than the plainest baseline at all."""
     test = paired_difference(ours, floor, level=level)
     passed = min(signed(measure, test.low), signed(measure, test.high)) > 0
-    told = _told(test, measure)
+    told = _told(test, measure, units)
     return Verdict(passed, f"{'better' if passed else 'no better'} than {baseline}: {told}", test)
 
 
-def _told(test: PairedTest, measure: str) -> str:
-    units = "users" if find(measure)[0].learns_from == "ratings" else "documents"
+def _told(test: PairedTest, measure: str, units: str) -> str:
     return f"{measure} {test.difference:+.4f} ({test.low:+.4f} to {test.high:+.4f}) on {test.n:,} {units}"
 
 

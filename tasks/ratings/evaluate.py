@@ -26,12 +26,13 @@ from tasks.workspace import Workspace
 def evaluate_recommender(
     model: Path, prepared: Path, measures: MeasureSettings, label: str, workspace: Workspace
 ) -> State[Path]:
-    """Measures a model on the held-out ratings, by all measures of ratings. Intervals are drawn with one fixed seed."""
+    """Measures a model on the held-out ratings, by all measures of ratings and of the first items that it recommends.
+    Intervals are drawn with one fixed seed."""
     inputs = {"model": stored_key(model, "recommender"), "split": stored_key(prepared, KIND)}
-    plan = PlannedResult(workspace.store, "evaluation", {}, inputs)
+    plan = PlannedResult(workspace.store, "evaluation", {"ks": measures.ks}, inputs)
 
     def make(folder: Path, step: ProgressReporter) -> None:
-        evaluation = evaluate_ratings(Recommender.load(model), load_side(prepared, "test"))
+        evaluation = evaluate_ratings(Recommender.load(model), load_side(prepared, "test"), measures.ks)
         with write_dataset(folder, "evaluation", **plan.manifest) as writer:
             evaluation.save(writer.folder)
 

@@ -7,6 +7,7 @@ import numpy as np
 from prefect import task
 
 from tagcore.features.rating_split import load_side
+from tagcore.ratings import Ratings
 from tagcore.recommender import Recommender
 from tasks.registry.client import Registry
 
@@ -15,7 +16,8 @@ _LIKED = 3  # held-out items that are told beside the recommendations
 
 @dataclass(frozen=True)
 class RecommendationExample:
-    """What a user is recommended, beside the held-out items that the user did rate highest."""
+    """What a user is recommended, beside the held-out items that the user did rate highest; in titles where there are
+    some."""
 
     user: str
     recommended: list[tuple[str, float]]
@@ -24,7 +26,7 @@ class RecommendationExample:
     def told(self) -> str:
         """The example as a person reads it."""
         told = ", ".join(f"{item} {score:.2f}" for item, score in self.recommended) or "nothing is left to recommend"
-        liked = ", ".join(f"{item} {value:g}" for item, value in self.liked)
+        liked = ", ".join(f"{item} {value:.3g}" for item, value in self.liked)
         return f"  for {self.user}\n  → {told}   (rated highest of what was held out: {liked})"
 
 
@@ -40,11 +42,15 @@ def recommend_examples(
     for name in sample_users(prepared, n):
         mine = np.flatnonzero(users == held_out.user_names.index(name))
         best = mine[np.argsort(-values[mine], kind="stable")[:_LIKED]]
-        liked = [(held_out.item_names[items[row]], float(values[row])) for row in best]
+        liked = [(_title(held_out, int(items[row])), float(values[row])) for row in best]
         known = bool(recommender.user_ids([name])[0] >= 0)
-        recommended = [(r.item, r.score) for r in recommender.recommend(name, k)] if known else []
+        recommended = [(r.told, r.score) for r in recommender.recommend(name, k)] if known else []
         examples.append(RecommendationExample(name, recommended, liked))
     return examples
+
+
+def _title(ratings: Ratings, item: int) -> str:
+    return (ratings.item_titles and ratings.item_titles[item]) or ratings.item_names[item]
 
 
 def sample_users(prepared: Path, n: int) -> list[str]:

@@ -23,12 +23,13 @@ def recommender_card(
 ) -> str:
     """Markdown. `made` holds the training's parameters, seconds and keys."""
     counts = evaluation.counts
-    shown = [name for name in shown_in("model card") if name in evaluation.summary]
+    shown = [name for name in shown_in("model card", "ratings") if name in evaluation.summary]
     rows = "\n".join(f"| {name} | {measure_text(evaluation.summary[name])} |" for name in shown)
     return f"""# {label} on {data}
 
 Recommends items to users. Give it a column `user`; it answers with `items`, best first and without those that the user
-has rated, and their `scores` (the rating that the user would give).
+has rated, their `scores` (the rating that the user would give) and their `titles`. Of someone whom it does not know, a
+column `tags` ("jazz, piano") may tell some tags, where the model learns from these.
 
 ## How good it is
 

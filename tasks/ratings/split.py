@@ -1,28 +1,45 @@
 """From stored ratings to those to learn from and those to measure on."""
 
 from pathlib import Path
+from typing import Literal
 
 from prefect import task
 from prefect.states import State
 
 from tagcore.features.rating_split import KIND, RatingSplit, save_split
 from tagcore.ratings import Ratings, UserTaggings
+from tagcore.store.datasets import Dataset
 from tasks.cache import PlannedResult, is_transient, run_cached, stored_key
 from tasks.progress import ProgressReporter
-from tasks.recipe_settings import SplitSettings
+from tasks.recipe_settings import Profiles, SplitSettings
 from tasks.workspace import Workspace
 
 
 @task(name="split ratings", retries=2, retry_delay_seconds=2, retry_condition_fn=is_transient)
-def split_ratings(data: Path, split: SplitSettings, workspace: Workspace, title: str = "split ratings") -> State[Path]:
-    """Holds out a share of the ratings; what `auto` means for ratings is a drawn share."""
-    kind = "drawn" if split.kind == "auto" else split.kind
+def split_ratings(
+    data: Path, split: SplitSettings, profiles: Profiles, workspace: Workspace, title: str = "split ratings"
+) -> State[Path]:
+    """Holds out a share of the ratings: `auto` means the newest of every user where all have a time, else a drawn one.
+    Profiles of rated items are made of the ratings to learn from alone, cold users' among them."""
+    kind = split.kind if split.kind != "auto" else _usual_kind(data)
     assert kind != "official"
-    chosen = RatingSplit(kind, float(split.test), split.seed, split.validation)
-    plan = PlannedResult(workspace.store, KIND, {"split": vars(chosen)}, {"ratings": stored_key(data, "ratings")})
+    own = {"train": split.train, "train_seed": split.train_seed, "cold_users": split.cold_users}
+    chosen = RatingSplit(kind, float(split.test), split.seed, split.validation, **own)  # type: ignore[arg-type]
+    parameters = {"split": vars(chosen), "profiles": profiles}
+    plan = PlannedResult(workspace.store, KIND, parameters, {"ratings": stored_key(data, "ratings")})
 
     def make(folder: Path, step: ProgressReporter) -> None:
         learnt, held_out = chosen.apply(Ratings.load(data))
-        save_split(folder, learnt, held_out, UserTaggings.load(data), **plan.manifest)
+        taggings = UserTaggings.load(data)
+        if profiles == "rated items":
+            if taggings is None:
+                raise ValueError('data.profiles = "rated items": no item has a tag')
+            taggings = taggings.of_rated_items(learnt)
+        save_split(folder, chosen.without_cold_users(learnt, held_out), held_out, taggings, **plan.manifest)
 
     return run_cached(plan, title, make)
+
+
+def _usual_kind(data: Path) -> Literal["drawn", "newest"]:
+    times = Dataset.open(data, "ratings", verify=False).read("ratings", ["time"])["time"]
+    return "drawn" if times.null_count else "newest"

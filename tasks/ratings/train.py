@@ -50,7 +50,7 @@ def train_recommender(
                 progress=report_traffic(step, executor),
                 checkpoints=Checkpoints(places.inside(plan.key), plan.key),
             )
-        Recommender(estimator, ratings.user_names, ratings.item_names).save(folder, **plan.manifest)
+        Recommender.of(estimator, ratings, taggings).save(folder, **plan.manifest)
         places.remove(plan.key)
 
     return run_cached(plan, f"train {model.label}{which}", make)

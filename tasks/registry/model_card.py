@@ -34,7 +34,7 @@ def tagger_card(
 ) -> str:
     """Markdown. `made` holds the training's parameters, seconds and keys."""
     counts = evaluation.counts
-    shown = [name for name in shown_in("model card") if name in evaluation.summary]
+    shown = [name for name in shown_in("model card", "documents") if name in evaluation.summary]
     rows = "\n".join(f"| {name} | {measure_text(evaluation.summary[name])} |" for name in shown)
     best, worst = _tags_by_quality(evaluation)
     promise = "the model's own: they rank tags and are no" if made["calibration"] == UNCALIBRATED else "calibrated"

@@ -26,18 +26,21 @@ _NEEDED = [  # what a served model imports
 @dataclass(frozen=True)
 class ServedForm:
     """One kind of served model: `name` is that of its stored folder, `answers` a column, `asks` gives those that go in:
-    for a stored folder, each column and whether it is needed."""
+    for a stored folder, each column and whether it is needed. The columns that it `adds` come with the answer."""
 
     name: str
     asks: Callable[[Path], dict[str, bool]]
     answers: str
+    adds: tuple[str, ...] = ()
 
     def signature(self, folder: Path) -> ModelSignature:
         """One text in, or its fields, names best first with their scores out; `k` says how many."""
         columns = self.asks(folder).items()
+        answers: list[Any] = [ColSpec(Array(DataType.string), self.answers), ColSpec(Array(DataType.double), "scores")]
+        answers += [ColSpec(Array(DataType.string), name) for name in self.adds]
         return ModelSignature(
             inputs=Schema([ColSpec(DataType.string, name, required=needed) for name, needed in columns]),
-            outputs=Schema([ColSpec(Array(DataType.string), self.answers), ColSpec(Array(DataType.double), "scores")]),
+            outputs=Schema(answers),
             params=ParamSchema([ParamSpec("k", DataType.integer, 5)]),
         )
 
@@ -64,5 +67,7 @@ def _fields_of_tagger(folder: Path) -> dict[str, bool]:
 
 
 TAGGER = ServedForm("tagger", asks=_fields_of_tagger, answers="tags")
-RECOMMENDER = ServedForm("recommender", asks=lambda folder: {"user": True}, answers="items")
+RECOMMENDER = ServedForm(
+    "recommender", asks=lambda folder: {"user": True, "tags": False}, answers="items", adds=("titles",)
+)
 FORMS = (TAGGER, RECOMMENDER)

@@ -36,6 +36,7 @@ class Row:
     evaluate_seconds: float | None
     difference: dict[str, float] | None  # to the best model on the primary measure: difference, low, high, p_value
     to_best: str  # the same, as it is shown
+    to_other: str = ""  # to the model that all are compared against, where one was named
 
 
 @dataclass(frozen=True)
@@ -51,15 +52,18 @@ class Report:
     folder: str
     key: str
     pictures: list[str] = field(default_factory=list)  # file names of those that a page shows beside the table
+    against: str = ""  # the model that all others are also compared with
+    more: str = ""  # Markdown that follows the table
 
     def markdown(self, level: str = "#") -> str:
         head = self.head()
         lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
         lines += ["| " + " | ".join(cells) + " |" for cells in self.cells()]
-        return f"{level} {self.title}\n\n{self.about}\n\n" + "\n".join(lines) + "\n"
+        return f"{level} {self.title}\n\n{self.about}\n\n" + "\n".join(lines) + "\n" + self.more
 
     def head(self) -> list[str]:
-        return ["model", *self.columns, f"{self.primary} to best", "train s", *self._thresholds()]
+        other = [f"{self.primary} to {self.against} (p)"] if self.against else []
+        return ["model", *self.columns, f"{self.primary} to best", *other, "train s", *self._thresholds()]
 
     def cells(self) -> list[list[str]]:
         """As many a row as `head` has."""
@@ -67,7 +71,8 @@ class Report:
         for row in self.rows:
             times = [row.train_seconds, *(row.threshold_seconds for _ in self._thresholds())]
             shown = (row.shown.get(column, "") for column in self.columns)
-            cells.append([row.model, *shown, row.to_best, *map(_seconds, times)])
+            other = [row.to_other] if self.against else []
+            cells.append([row.model, *shown, row.to_best, *other, *map(_seconds, times)])
         return cells
 
     def _thresholds(self) -> list[str]:
@@ -84,21 +89,27 @@ def report(
     registry: Registry,
     columns: Sequence[str] = (),
     published: Published = MappingProxyType({}),
+    against: str = "",
 ) -> Report:
     """Written as report.md, report.json and pictures, on the MLflow run, and as Prefect artifacts. It shows `columns`,
-    or the usual ones; where figures of a paper were `published`, ours are drawn beside them.
+    or the usual ones; where figures of a paper were `published`, ours are drawn beside them. All models are compared
+    with that called `against` by a one-sided paired t-test of being better.
 
     Models of one label are one line: seeds are averaged document by document, or user by user, before intervals are
     drawn.
     """
     step = ProgressReporter(f"compare {len(measured)} models")
-    told = {"columns": list(columns), "published": {name: dict(of) for name, of in published.items()}}
+    told = {
+        "columns": list(columns),
+        "published": {name: dict(of) for name, of in published.items()},
+        "against": against,
+    }
     parameters = {"title": title, "primary": primary, "run": parent, **told}
     key = content_key("report", parameters, _evaluations(measured))
     made = _standing(folder, key)
     if made is None:
         step.tell("start")
-        made, files = _compare(title, measured, primary, folder, key, columns, published)
+        made, files = _compare(title, measured, primary, folder, key, columns, published, against)
         with registry.open() as client:
             for path in files:
                 client.log_artifact(parent, str(path))
@@ -132,8 +143,10 @@ def _compare(
     key: str,
     chosen: Sequence[str] = (),
     published: Published = MappingProxyType({}),
+    against: str = "",
 ) -> tuple[Report, list[Path]]:
     """The report, and the files that were written; report.json last, as the sign that all stand."""
+    from tasks.reporting.activity import activity_markdown, draw_activity, errors_by_activity
     from tasks.reporting.figures import draw_figures
     from tasks.reporting.plots import (
         compare,  # matplotlib is slow to import, and a report that stands is not drawn again
@@ -142,16 +155,25 @@ def _compare(
     lines = summarise_models(measured, primary)
     best = lines[0]
     known = {name for line in lines for name in line.summary}
-    usual = dict.fromkeys((*shown_in("report"), primary, *shown_by_rule("report")))
+    usual = dict.fromkeys((*shown_in("report", best.learns_from), primary, *shown_by_rule("report")))
     columns = [c for c in chosen or usual if c in known]
-    rows = [_row(line, None if line is best else line.to_best(best, primary)) for line in lines]
+    other = next((line for line in lines if line.label == against), None)
+    rows = [
+        _row(line, None if line is best else line.to_best(best, primary), _to_other(line, other, primary))
+        for line in lines
+    ]
     about = _about(lines, primary)
     folder.mkdir(parents=True, exist_ok=True)
     figures = draw_figures(measured, published, folder) if published else []
+    more = ""
+    if best.held_out == "ratings" and (by_activity := errors_by_activity(measured)) is not None:
+        more = activity_markdown(*by_activity, against)
+        figures.append(draw_activity(*by_activity, folder / "activity.png"))
     pictures = [figure.name for figure in figures]
-    made = Report(title, about, primary, best.tested[0], columns, rows, str(folder), key, pictures)
+    called = other.label if other is not None else ""
+    made = Report(title, about, primary, best.tested[0], columns, rows, str(folder), key, pictures, called, more)
     summaries = {line.label: line.summary for line in lines}
-    in_picture = chosen or {*shown_in("report picture"), primary, *shown_by_rule("report picture")}
+    in_picture = chosen or {*shown_in("report picture", best.learns_from), primary, *shown_by_rule("report picture")}
     picture = compare(summaries, [c for c in columns if c in in_picture], best.held_out, folder / "comparison.png")
     topics, drawn = _topics(measured, folder)
     write_text(folder / "report.md", made.markdown() + topics)
@@ -190,7 +212,14 @@ def _topics(measured: list[EvaluatedModel], folder: Path) -> tuple[str, list[Pat
     return text, drawn
 
 
-def _row(line: ModelSummary, to_best: dict[str, float] | None) -> Row:
+def _to_other(line: ModelSummary, other: ModelSummary | None, primary: str) -> str:
+    if other is None or line is other:
+        return ""
+    difference, p_value = line.better_than(other, primary)
+    return f"{difference:+.4f} ({p_value:.1g})"
+
+
+def _row(line: ModelSummary, to_best: dict[str, float] | None, to_other: str) -> Row:
     return Row(
         model=line.label,
         measures={name: _plain(asdict(m)) for name, m in line.summary.items()},
@@ -200,6 +229,7 @@ def _row(line: ModelSummary, to_best: dict[str, float] | None) -> Row:
         evaluate_seconds=line.evaluate_seconds,
         difference=None if to_best is None else _plain(to_best),
         to_best=_to_best(line, to_best),
+        to_other=to_other,
     )
 
 

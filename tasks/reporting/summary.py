@@ -25,7 +25,8 @@ class ModelSummary:
     seeds: int
     splits: int
     tested: tuple[int, int]  # documents or ratings in the smallest and largest test set
-    held_out: LearnsFrom
+    learns_from: LearnsFrom
+    held_out: str  # what is measured on: documents, ratings or rows
     units: str  # what intervals are over: documents, or users
     summary: dict[str, Estimate]
     values: dict[str, np.ndarray]  # the mean over seeds of each unit; with a split each, the mean of each seed
@@ -41,6 +42,12 @@ class ModelSummary:
             return {k: getattr(test, k) for k in ("difference", "low", "high", "p_value")}
         over = _over_seeds(a - b)
         return {"difference": over.value, "low": over.low, "high": over.high, "p_value": test.p_value_t}
+
+    def better_than(self, other: "ModelSummary", measure: str) -> tuple[float, float]:
+        """The paired difference, and the p-value of the one-sided t-test that this one is the better."""
+        test = paired_difference(self.values[measure], other.values[measure])
+        better = signed(measure, test.difference) > 0
+        return test.difference, test.p_value_t / 2 if better else 1 - test.p_value_t / 2
 
 
 def summarise_models(measured: Sequence[EvaluatedModel], primary: str) -> list[ModelSummary]:
@@ -59,21 +66,23 @@ def _line(label: str, seeds: list[EvaluatedModel]) -> ModelSummary:
     evaluations = [Evaluation.load(m.evaluation) for m in seeds]
     first = evaluations[0]
     splits = len({m.prepared for m in seeds})
-    names = first.per_unit.column_names
+    names = [n for n in first.per_unit.column_names if all(n in e.summary for e in evaluations)]
     if splits > 1:
         values = {n: np.array([e.summary[n].value for e in evaluations]) for n in names}
     else:
         values = {n: np.mean([e.per_unit[n].to_numpy() for e in evaluations], axis=0) for n in names}
     summary = first.summary
     if len(evaluations) > 1:
-        summary = {n: _over_seeds(np.array([e.summary[n].value for e in evaluations])) for n in summary}
+        shared = [n for n in summary if all(n in e.summary for e in evaluations)]
+        summary = {n: _over_seeds(np.array([e.summary[n].value for e in evaluations])) for n in shared}
         summary |= {} if splits > 1 else bootstrap_intervals(values)
     return ModelSummary(
         label=label,
         seeds=len(evaluations),
         splits=splits,
         tested=(min(e.tested for e in evaluations), max(e.tested for e in evaluations)),
-        held_out=first.LEARNS_FROM,
+        learns_from=first.LEARNS_FROM,
+        held_out=first.HELD_OUT,
         units=first.UNITS,
         summary=summary,
         values=values,

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-SMALL = ("--recipe", "ratings", "--set", "data.users=300", "--set", "data.items=60")
+MEANS = "models=[{model='ItemMean'}, {model='UserMean'}, {model='DampedBiases'}]"
+SMALL = ("--recipe", "ratings", "--set", "data.users=300", "--set", "data.items=60", "--set", MEANS)
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +21,7 @@ def stored(home: Path) -> dict[str, int]:
 def test_the_first_run_compares_promotes_and_recommends(first):
     rows = first["report"]["rows"]
     assert [row["model"] for row in rows] == ["DampedBiases", "ItemMean", "UserMean"]
-    assert first["report"]["columns"] == ["MAE", "RMSE"]
+    assert first["report"]["columns"] == ["nDCG@10", "R@20", "MAE", "RMSE"]
     for row in rows:
         for measure in ("MAE", "RMSE"):
             assert 0 < row["measures"][measure]["low"] < row["measures"][measure]["value"]
@@ -68,7 +69,9 @@ def test_the_registered_model_answers_with_items_and_scores(tagflow, first, monk
     served = mlflow.pyfunc.load_model(first["model"])
     example = first["examples"][0]
     answer = served.predict(pd.DataFrame({"user": [example["user"], "nobody"]}), params={"k": 3})
-    assert list(answer.columns) == ["items", "scores"]
+    assert list(answer.columns) == ["items", "scores", "titles"]
+    by_tags = served.predict(pd.DataFrame({"user": ["nobody"], "tags": ["jazz"]}), params={"k": 3})
+    assert by_tags["items"][0] == by_tags["titles"][0] == answer["items"][1]  # means know nothing of tags
     assert answer["items"][0] == [item for item, _ in example["recommended"]][:3]
     assert answer["scores"][0] == pytest.approx([score for _, score in example["recommended"]][:3])
     assert len(answer["items"][1]) == 3
@@ -80,7 +83,7 @@ def test_the_registered_model_answers_with_items_and_scores(tagflow, first, monk
 def test_the_champion_moves_only_to_a_smaller_error(tagflow):
     def run(model: str) -> dict:
         settings = ("--set", f"models=[{{model='{model}'}}]", "--set", "name=contest-of-ratings")
-        return tagflow.json("run", *SMALL, *settings)["decision"]
+        return tagflow.json("run", *SMALL[:-2], *settings)["decision"]
 
     assert run("UserMean")["promoted"]
     better = run("DampedBiases")
@@ -92,19 +95,32 @@ def test_the_champion_moves_only_to_a_smaller_error(tagflow):
     assert worse["champion"] == better["challenger"]
 
 
-def test_a_table_of_one_s_own_and_its_bad_rows(tagflow, tmp_path):
-    lines = [f"u{u},book {(3 * u + i) % 7},{1 + (u * i) % 5},{1000 * i}" for u in range(12) for i in range(6)]
-    table = tmp_path / "mine.csv"
-    table.write_text("\n".join(["user,item,rating,time", *lines, "u1,book 1,many,5"]) + "\n")
-    args = ("run", "--recipe", "ratings", "--data", str(table), "--set", "split.kind=newest")
-    refused = tagflow(*args)
+def test_a_folder_is_known_by_looking_and_its_items_are_told_by_title(tagflow, tmp_path):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    lines = [f"u{u},{(3 * u + i) % 7},{1 + (u * i) % 5},{1000 * i}" for u in range(12) for i in range(6)]
+    table = folder / "ratings.csv"
+    table.write_text("\n".join(["user,item,rating,time", *lines, "u1,1,many,5"]) + "\n")
+    (folder / "tags.csv").write_text("user,item,tag\n" + "".join(f"u{u},{u % 7},Tag {u % 3}\n" for u in range(12)))
+    (folder / "titles.csv").write_text("item,title\n" + "".join(f"{n},Book {n}\n" for n in range(7)))
+    refused = tagflow("run", "--data", str(folder))
     assert refused.returncode == 1
     assert f"{table}, line 74: found 'many', expected a finite number as the rating" in refused.stderr
-    done = tagflow(*args, "--skip-bad-rows")
+    by_tags = ("--set", "models=[{model='TagiCoFi'}]")
+    done = tagflow("run", "--data", str(folder), "--skip-bad-rows", *by_tags)
     assert done.returncode == 0, done.stderr
     assert "1 bad rows left out, see " in done.stderr
-    assert "12 held-out ratings; 95 % intervals over users" in done.stdout
-    assert "→ book " in done.stderr
+    assert "12 held-out ratings; 95 % intervals over users" in done.stdout  # the newest of every user
+    assert "→ Book " in done.stderr
+    served = ("--model", "models:/ratings-mine@champion", "-k", "1")
+    assert tagflow("recommend", "u3", *served).stdout.startswith("u3 → Book ")
+    unknown = tagflow("recommend", "--tags", "TAG 1, jazz", *served)
+    assert unknown.stdout.startswith("TAG 1, jazz → Book ")
+    assert "not known, and left out: jazz" in unknown.stderr
+    counted = tagflow.json("ingest", str(folder), "--skip-bad-rows")
+    assert (counted["statistics"]["ratings"], counted["statistics"]["per_user"]["fewest"]) == (72, 6)
+    confused = tagflow("run", "--data", str(folder), "--recipe", "nightly")
+    assert "mine: holds ratings, and nightly learns from documents: take --recipe ratings" in confused.stderr
 
 
 def test_a_model_of_the_wrong_kind_is_one_line(tagflow):
@@ -115,7 +131,7 @@ def test_a_model_of_the_wrong_kind_is_one_line(tagflow):
 
 
 def test_train_takes_a_model_of_ratings_and_tag_refuses_a_recommender(tagflow, first):
-    trained = tagflow.json("train", "itemmean", *SMALL[2:])
+    trained = tagflow.json("train", "itemmean", *SMALL[2:-2])
     assert [row["model"] for row in trained["reports"][0]["rows"]] == ["ItemMean"]
     refused = tagflow("tag", "some text", "--model", first["model"])
     assert refused.returncode == 1

@@ -1,12 +1,14 @@
 """A recommender: names in, names out, a folder beside a tagger's."""
 
 import json
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from tagcore import load_model
 from tagcore.baselines import DampedBiases, ItemMean, Popular
-from tagcore.ratings import Ratings
+from tagcore.ratings import Ratings, UserTaggings
 from tagcore.recommender import Recommendation, Recommender
 from tagcore.store.datasets import StoreError
 from tagcore.tagger import Tagger
@@ -78,3 +80,47 @@ def test_names_that_do_not_fit_the_model_are_refused():
         Recommender(model, RATINGS.user_names, ["a", "b", "c", "d"])
     with pytest.raises(ValueError, match="two items have one name, expected 3 different ones"):
         Recommender(model, RATINGS.user_names, ["a", "b", "a"])
+
+
+class _ByTags(ItemMean):
+    """Knows of tags only which item they are the number of."""
+
+    def recommend_for_tags(self, tags, k):
+        return np.array(tags[:k]), np.full(min(k, len(tags)), 2.5)
+
+
+def test_titles_are_told_where_there_are_some(tmp_path):
+    ratings = replace(RATINGS, item_titles=["A pot of tea", "", "Rye bread"])
+    model = ItemMean().fit(ratings)
+    Recommender.of(model, ratings).save(tmp_path / "r")
+    found = load_model(tmp_path / "r").recommend("ann")
+    assert [(r.item, r.title, r.told) for r in found] == [("jam", "", "jam"), ("rye", "Rye bread", "Rye bread")]
+    with pytest.raises(ValueError, match="1 titles, the model was trained on 3 items"):
+        Recommender(model, ratings.user_names, ratings.item_names, ["x"])
+
+
+def test_someone_unknown_is_served_by_tags():
+    taggings = UserTaggings.from_values(RATINGS, ["ann", "bob"], ["tea", "jam"], ["hot drink", "sweet"])
+    by_tags = Recommender.of(_ByTags().fit(RATINGS), RATINGS, taggings)
+    assert by_tags.recommend_for_tags(["  Sweet", "sour", "HOT\tdrink"]) == [
+        Recommendation("jam", 2.5),
+        Recommendation("tea", 2.5),
+    ]
+    assert by_tags.unknown_tags(["Sweet ", "sour"]) == ["sour"]
+    with pytest.raises(ValueError, match="'sour': none of the 2 tags that this model knows"):
+        by_tags.recommend_for_tags(["sour"])
+    with pytest.raises(ValueError, match="no tag: none of the 2 tags"):
+        by_tags.recommend_for_tags([])
+    for model, tags in ((ItemMean(), taggings), (_ByTags(), None)):
+        with pytest.raises(ValueError, match="has learnt nothing from tags: it cannot recommend by them"):
+            Recommender.of(model.fit(RATINGS), RATINGS, tags).recommend_for_tags(["sweet"])
+
+
+def test_tags_are_stored_and_must_be_those_of_the_model(tmp_path):
+    taggings = UserTaggings.from_values(RATINGS, ["ann"], ["tea"], ["hot"])
+    Recommender.of(ItemMean().fit(RATINGS), RATINGS, taggings).save(tmp_path / "r")
+    assert load_model(tmp_path / "r").tag_names == ["hot"]
+    model = ItemMean().fit(RATINGS)
+    model.n_tags_ = 2
+    with pytest.raises(ValueError, match="1 tag names, the model was trained on 2"):
+        Recommender.of(model, RATINGS, taggings)

@@ -193,11 +193,18 @@ def test_a_mistyped_setting_of_a_model_is_told_which_there_are():
         load_recipe("nightly", {"models": [{"model": "KNN", "parms": {}}]})
 
 
+def test_a_recipe_of_classes_is_ranked_by_error_and_may_cap_its_rows():
+    recipe = load_recipe("classes", {"split.train_documents": 10, "split.test": 20})
+    assert recipe.measures.primary == "error %"
+
+
 def test_a_recipe_of_ratings_is_ranked_by_mae_unless_it_says_otherwise(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text('[data]\nkind = "ratings"\n[[models]]\nmodel = "ItemMean"\n')
     assert load_recipe(str(path)).measures.primary == "MAE"
+    assert load_recipe(str(path)).measures.ks == [5, 10, 20]
     assert load_recipe(str(path), {"measures.ks": [5]}).measures.primary == "MAE"
+    assert load_recipe(str(path), {"measures.primary": "nDCG@20"}).measures.primary == "nDCG@20"
     assert load_recipe(str(path), {"measures.primary": "RMSE"}).measures.primary == "RMSE"
     (variant,) = load_recipe(str(path), {"grid": {"split.kind": ["newest"]}}).expand()
     assert (variant.split.kind, variant.measures.primary) == ("newest", "MAE")
@@ -207,7 +214,11 @@ def test_a_recipe_of_ratings_is_ranked_by_mae_unless_it_says_otherwise(tmp_path)
 @pytest.mark.parametrize(
     ("preset", "settings", "message"),
     [
-        ("ratings", {"measures.primary": "P@5"}, r"measures.primary = 'P@5': of ratings, expected MAE, RMSE"),
+        ("ratings", {"measures.primary": "AUC (row)"}, r"measures.primary = 'AUC \(row\)': of ratings, expected P@5, "),
+        ("nightly", {"split.train": 0.5}, r"split.train: .*for ratings alone"),
+        ("nightly", {"split.cold_users": 5}, r"split.cold_users: .*for ratings alone"),
+        ("nightly", {"data.pruning": {}}, r"data.pruning: .*for ratings alone"),
+        ("nightly", {"data.profiles": "rated items"}, r"data.profiles: .*for ratings alone"),
         ("nightly", {"measures.primary": "MAE"}, r"measures.primary = 'MAE': of documents, expected P@1, "),
         ("nightly", {"split.kind": "newest"}, r"split.kind: .*for ratings alone, and data.kind is 'documents'"),
         ("ratings", {"split.kind": "official"}, r"split.kind: .*for documents alone, and data.kind is 'ratings'"),
@@ -220,6 +231,10 @@ def test_a_recipe_of_ratings_is_ranked_by_mae_unless_it_says_otherwise(tmp_path)
         ("ratings", {"models": [{"model": "ItemMean", "calibrate": "platt"}]}, r"models.0.calibrate: "),
         ("ratings", {"models": [{"model": "UserMean", "thresholds": "KNN"}]}, r"models.0.thresholds: "),
         ("ratings", {"models": [{"model": "UserMean", "features": {"min_df": 2}}]}, r"models.0.features: "),
+        ("classes", {"split.kind": "newest"}, r"split.kind: .*for ratings alone, and data.kind is 'classes'"),
+        ("classes", {"split.revealed": 0.5}, r"split.revealed: .*for documents alone, and data.kind is 'classes'"),
+        ("classes", {"features.min_df": 3}, r"features: "),
+        ("classes", {"measures.primary": "MAE"}, r"measures.primary = 'MAE': of classes, expected error %, log loss"),
         ("ratings", {"data.kind": "songs"}, r"data.kind = 'songs'"),
         ("ratings", {"measures": 3}, r"measures = 3"),
     ],
@@ -246,5 +261,5 @@ def test_models_of_the_other_kind_of_data_are_one_clear_error():
         require_models(load_recipe("ratings", {"models": [{"model": "ItemMean"}, {"model": "KNN"}]}))
     with pytest.raises(ValueError, match=r"UserMean learns from ratings, expected .* learns from documents: "):
         require_models(load_recipe("nightly", {"models": [{"model": "UserMean"}]}))
-    with pytest.raises(ValueError, match=r"no model 'Mean'; there are DampedBiases, ItemMean, UserMean"):
+    with pytest.raises(ValueError, match=r"no model 'Mean'; there are DampedBiases, ItemMean, .*UserMean"):
         require_models(load_recipe("ratings", {"models": [{"model": "Mean"}]}))

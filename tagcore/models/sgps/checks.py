@@ -37,7 +37,7 @@ LIMITS = limits(
     search=Choice("lbfgs", "grid", "none"),
     length_scale=Numbers(Real(above=0, none=True)),
     amplitude=Real(above=0, most=1e6, none=True),
-    search_iter=Whole(1, ROUNDS.most, none=True),
+    search_iter=ROUNDS,
     search_rows=Whole(2, none=True),
     probability=Choice(*METHODS),
     scaling=Choice(*SCALINGS),

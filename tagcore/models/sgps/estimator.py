@@ -56,7 +56,7 @@ class SGPS(ClassModel):
     search : "lbfgs" or "grid" (21 × 21) maximises the evidence, "none" takes the parameters as they are. More than 2000
         rows are searched on a part of 800, or 30 for each class.
     length_scale, amplitude : where the search begins; None is half of the median distance of prototypes, and 3.
-    search_iter, search_rows : most iterations of L-BFGS (None: 15, 60 for "ard"), rows that the search sees.
+    search_iter, search_rows : most iterations of L-BFGS, four times as many for "ard"; rows that the search sees.
     probability : how `predict_proba` turns latents into probabilities, where it is not told: "mackay" shrinks means by
         their variance, "sample" averages over draws, "mean" (all there is without evidence) ignores the variance.
     scaling : "standard" brings columns to unit variance (and dense ones to mean zero), "unit" rows to unit length, as
@@ -126,7 +126,7 @@ class SGPS(ClassModel):
         search: str = "lbfgs",
         length_scale: Any = None,
         amplitude: float | None = None,
-        search_iter: int | None = None,
+        search_iter: int = 15,
         search_rows: int | None = None,
         probability: str = "mackay",
         scaling: str = "standard",

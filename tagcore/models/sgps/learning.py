@@ -31,7 +31,7 @@ FIRST_AMPLITUDE = 3.0
 SEARCHED_ROWS, SEARCHED_ROWS_A_CLASS, SEARCHED_PROTOTYPES = 800, 30, 200
 SEARCHED_WHOLE = 2000  # rows up to which the search sees all of them, with the prototypes themselves
 MOST_DENSE_CELLS = 2**25  # of prototypes while they move: 256 MB
-ROUNDS, ROUNDS_ARD = 15, 60
+ARD_ROUNDS = 4  # times as many iterations of the search
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +142,7 @@ def search_parameters(
     problem = Problem(searched, Z, Layout(1), model.covariance, kind, model.jitter, n_classes)
     if model.search == "grid":
         return sweep(problem)
-    rounds = model.search_iter or (ROUNDS_ARD if model.length_scales == "ard" else ROUNDS)
+    rounds = model.search_iter * (ARD_ROUNDS if model.length_scales == "ard" else 1)
     return climb(problem, first_theta(model, Z, n_classes), model.length_scales == "per_class", rounds)
 
 

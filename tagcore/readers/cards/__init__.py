@@ -1,5 +1,6 @@
 """Cards of known data sets: what each is, whose, its files and the counts that reading must give."""
 
+import hashlib
 import tomllib
 from dataclasses import dataclass, field
 from functools import cache
@@ -7,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tagcore.readers.bad_rows import ReadError
-from tagcore.readers.input_files import InputFile
+from tagcore.readers.input_files import InputFile, ReadLimits, read_chunks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,9 +19,11 @@ class Card:
     title: str
     source: str
     terms: str
+    where: str = ""  # it can be had from; none is known where this is empty
     format: str
     files: dict[str, str | None]  # file name without .gz -> part of the official split, if there is one
     options: dict[str, Any] = field(default_factory=dict)
+    checksums: dict[str, str] = field(default_factory=dict)  # file name -> SHA-256 of its bytes, expanded
     features: dict[str, Any] = field(default_factory=dict)  # what the vectoriser must be told of this set
     expected: dict[str, int] = field(default_factory=dict)  # documents, train, test, words, tags, untagged, wordless
 
@@ -40,6 +43,21 @@ class Card:
                 return None
             files.append(InputFile(path, split=split))
         return files
+
+    def verify(self, place: Path) -> list[str]:
+        """Compares the bytes of the files with the card's; ReadError for one that differs. Lists what was compared."""
+        for file in self.find(place) or ():
+            name = file.path.name.removesuffix(".gz") if file.path.name not in self.files else file.path.name
+            if (wanted := self.checksums.get(name)) is not None:
+                digest = hashlib.sha256()
+                for data in read_chunks(file, ReadLimits()):
+                    digest.update(data)
+                if digest.hexdigest() != wanted:
+                    raise ReadError(
+                        f"{file.name}: not the file that the card {self.name!r} knows: SHA-256 "
+                        f"{digest.hexdigest()[:16]}…, expected {wanted[:16]}…"
+                    )
+        return list(self.checksums)
 
     def compare(self, counts: dict[str, int], rejected: int, where: str) -> None:
         """Raises where what was read is not what the card says; rows that were rejected only count as rows."""
@@ -83,6 +101,25 @@ def recognise(path: Path | str) -> Card | None:
     return next(iter(here.values()), None)
 
 
+def card_named(name: str) -> Card:
+    """The card of a known data set; ReadError where there is none of this name."""
+    cards = {card.name: card for card in known_cards()}
+    if name not in cards:
+        raise ReadError(f"no known data set {name!r}; there are {', '.join(cards)}")
+    return cards[name]
+
+
+def find_set(name: str, place: Path | str) -> str:
+    """Finds a known set in a folder or file and compares its bytes; gives it as a source: FOLDER:NAME, or the file."""
+    card, place = card_named(name), Path(place)
+    if card.find(place) is None:
+        wanted = ", ".join(card.files)
+        got = f" It can be had from {card.where} ({card.terms})." if card.where else f" Its terms: {card.terms}."
+        raise ReadError(f"{place}: does not hold {name}, expected {wanted}, plain or as .gz.{got}")
+    card.verify(place)
+    return f"{place}:{name}" if place.is_dir() else str(place)
+
+
 def data_sets(folder: Path) -> list[str]:
     """Lists every known set to learn from, in a folder or one below it, as FOLDER or FOLDER:NAME."""
     sources = []
@@ -103,5 +140,7 @@ def split_name(path: Path | str) -> tuple[Path, str | None]:
 
 def _load(path: Path) -> Card:
     values = tomllib.loads(path.read_text(encoding="utf-8"))
-    files = {entry["name"]: entry.get("split") for entry in values.pop("files")}
-    return Card(name=path.stem, files=files, **values)
+    entries = values.pop("files")
+    files = {entry["name"]: entry.get("split") for entry in entries}
+    checksums = {entry["name"]: entry["sha256"] for entry in entries if "sha256" in entry}
+    return Card(name=path.stem, files=files, checksums=checksums, **values)

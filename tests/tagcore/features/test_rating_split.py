@@ -95,7 +95,39 @@ def test_of_a_pair_rated_twice_only_the_last_is_on_a_side():
     assert [pair[1] for pair in pairs(held_out)] == ["i0"]
 
 
-@pytest.mark.parametrize("wrong", [{"test": 0}, {"test": 1}, {"validation": 1.0}, {"kind": "official"}])
+def test_a_smaller_share_to_learn_from_is_part_of_a_larger_one_and_the_test_stays():
+    whole, test = RatingSplit(test=0.5).apply(RATINGS)
+    shares = {}
+    for share in (0.2, 0.6, 1.0):
+        learnt, held_out = RatingSplit(test=0.5, train=share).apply(RATINGS)
+        shares[share] = set(pairs(learnt))
+        assert pairs(held_out) == pairs(test)
+        assert len(learnt) / len(whole) == pytest.approx(share, abs=0.04)
+    assert shares[0.2] < shares[0.6] < shares[1.0] == set(pairs(whole))
+    other, _ = RatingSplit(test=0.5, train=0.2, train_seed=1).apply(RATINGS)
+    assert len(set(pairs(other)) & shares[0.2]) / len(other) == pytest.approx(0.2, abs=0.08)
+
+
+def test_cold_users_keep_nothing_to_learn_from_and_others_everything():
+    split = RatingSplit(test=0.5, cold_users=50)
+    learnt, held_out = split.apply(RATINGS)
+    kept = split.without_cold_users(learnt, held_out)
+    cold = {u for u, _, _ in pairs(learnt)} - {u for u, _, _ in pairs(kept)}
+    assert len(cold) == 50
+    assert cold <= {u for u, _, _ in pairs(held_out)}
+    assert [pair for pair in pairs(learnt) if pair[0] not in cold] == pairs(kept)
+    again = RatingSplit(test=0.5, cold_users=50, train_seed=1)
+    others = {u for u, _, _ in pairs(again.without_cold_users(learnt, held_out))}
+    assert others != {u for u, _, _ in pairs(kept)}
+    with pytest.raises(ValueError, match=r"400 users have ratings .*expected more than cold_users = 400"):
+        RatingSplit(cold_users=400).without_cold_users(RATINGS, RATINGS)
+    assert RatingSplit().without_cold_users(learnt, held_out) is learnt
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"test": 0}, {"test": 1}, {"validation": 1.0}, {"kind": "official"}, {"train": 0.0}, {"cold_users": -1}],
+)
 def test_odd_splits_are_named(wrong):
     with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
         RatingSplit(**wrong)

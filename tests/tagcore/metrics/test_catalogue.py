@@ -51,7 +51,8 @@ def test_every_name_finds_its_measure():
 
 def test_less_is_better_of_losses_and_errors():
     less = ["coverage", "ranking loss", "one-error", "Hamming loss@5", "ECE"]
-    less += ["µs p50", "µs p99", "µs mean", "MAE", "RMSE"]
+    less += ["µs p50", "µs p99", "µs mean", "error %", "log loss", "train CPU s", "test CPU s"]
+    less += ["MAE", "RMSE", "MAE (new users)", "RMSE (new users)"]
     assert [name for m in MEASURES for name in full_names(m) if signed(name, 2.0) == -2.0] == less
     assert signed("P@1", 2.0) == 2.0
     np.testing.assert_array_equal(signed("MAE", np.array([1.0, 2.0])), [-1.0, -2.0])
@@ -60,7 +61,8 @@ def test_less_is_better_of_losses_and_errors():
 def test_models_are_ranked_by_measures_of_single_documents():
     ranked = [f"{name}@{k}" for name in ("P", "nDCG", "R", "acc") for k in (1, 5)]
     assert primary_names([1, 5], "documents") == [*ranked, "AUC (row)"]
-    assert primary_names([1, 5], "ratings") == ["MAE", "RMSE"]
+    assert primary_names([1, 5], "ratings") == [*ranked, "MAE", "RMSE"]
+    assert primary_names([1, 5], "classes") == ["error %", "log loss"]
 
 
 def test_a_champion_is_chosen_from_suggestions_alone_by_a_gain():
@@ -72,9 +74,14 @@ def test_a_champion_is_chosen_from_suggestions_alone_by_a_gain():
 
 def test_what_is_shown_where():
     report = ["P@1", "P@3", "P@5", "nDCG@5", "R@5", "acc@9", "AUC (row)", "AUC (macro)", "AUC (micro)", "macro-F1@5"]
-    assert shown_in("report") == shown_in("report picture") == [*report, "MAE", "RMSE"]
+    assert shown_in("report", "documents") == shown_in("report picture", "documents") == report
+    of_items = ["nDCG@10", "R@20", "MAE", "RMSE", "MAE (new users)"]
+    assert shown_in("report", "ratings") == shown_in("model card", "ratings") == of_items
+    assert shown_in("report picture", "classes") == ["error %", "log loss"]
+    of_classes = ["error %", "log loss", "log evidence", "train CPU s", "test CPU s"]
+    assert shown_in("report", "classes") == of_classes
     card = ["P@1", "P@3", "P@5", "nDCG@5", "R@5", "AUC (row)", "micro-F1@5", "macro-F1@5", "ECE"]
-    assert shown_in("model card") == [*card, "MAE", "RMSE"]
+    assert shown_in("model card", "documents") == card
     assert shown_by_rule("report")[:3] == ["macro-F1 (half)", "micro-F1 (half)", "macro-F1 (class-mass)"]
     assert len(shown_by_rule("report")) == 2 * len(rule_names())
     assert shown_by_rule("curves") == shown_by_rule("report picture") == [f"macro-F1 ({rule})" for rule in rule_names()]
@@ -111,12 +118,14 @@ def test_errors_of_ratings_are_entries_too():
 def test_a_champion_is_chosen_by_measures_of_what_it_learnt_from():
     assert champion_measure("P@3", "documents") == (find("P@3")[0], 3)
     assert champion_measure("MAE", "ratings") == (find("MAE")[0], None)
+    assert champion_measure("nDCG@10", "ratings") == (find("nDCG@10")[0], 10)
     for name, kind, known in (
         ("MAE", "documents", "P@k, nDCG@k, R@k, acc@k"),
-        ("P@3", "ratings", "MAE, RMSE"),
+        ("macro-F1@5", "ratings", "P@k, nDCG@k, R@k, acc@k, MAE, RMSE"),
         ("AUC (row)", "documents", "P@k, nDCG@k, R@k, acc@k"),
         ("P@0", "documents", "P@k, nDCG@k, R@k, acc@k"),
-        ("MAE@3", "ratings", "MAE, RMSE"),
+        ("MAE@3", "ratings", "P@k, nDCG@k, R@k, acc@k, MAE, RMSE"),
+        ("MAE (new users)", "ratings", "P@k, nDCG@k, R@k, acc@k, MAE, RMSE"),
     ):
         with pytest.raises(ValueError, match=f"models are compared by one of {known}, not by '{re.escape(name)}'"):
             champion_measure(name, kind)

@@ -53,7 +53,8 @@ def test_the_level_shares_the_error_among_the_candidates():
 
 
 def verdict(ours, theirs, candidates=1, able="", measure="P@1", **settings):
-    return beats_champion(ours, theirs, measure, PromotionSettings(**settings), candidates, able)
+    units = "users" if measure == "MAE" else "documents"
+    return beats_champion(ours, theirs, measure, PromotionSettings(**settings), candidates, able, units)
 
 
 def test_the_whole_interval_of_the_gain_must_lie_above_the_margin():

@@ -1,0 +1,1 @@
+"""MMSG: tag suggestion by a Gaussian process over categories of documents (CIKM 2008)."""

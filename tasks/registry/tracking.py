@@ -154,7 +154,7 @@ def _made_of(evaluated: EvaluatedModel, recipe: Recipe, data: Path) -> dict[str,
 
 def _quality(evaluation: Evaluation) -> str:
     """The measures of the card in one line, for whoever looks over what is in service."""
-    shown = [name for name in shown_in("model card") if name in evaluation.summary][:4]
+    shown = [name for name in shown_in("model card", evaluation.LEARNS_FROM) if name in evaluation.summary][:4]
     of = f"on {evaluation.tested:,} held-out {evaluation.LEARNS_FROM}"
     return ", ".join(f"{name} {measure_text(evaluation.summary[name])}" for name in shown) + f" {of}"
 

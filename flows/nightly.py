@@ -51,4 +51,6 @@ def nightly(recipe: Recipe) -> NightlyResult:
     table = report(title, evaluated, primary, workspace.report_folder(name), parent, registry, against=against)
     decision = promote(name, candidates, data, primary, recipe.promotion, registry)
     champion = f"models:/{name}@champion"
-    return NightlyResult(table, decision, champion, kind.examples(data, evaluated[0].prepared, champion, registry))
+    return NightlyResult(
+        table, decision, champion, kind.in_service.examples(data, evaluated[0].prepared, champion, registry)
+    )

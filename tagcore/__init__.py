@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tagcore.classifier import Classifier
     from tagcore.corpus import Corpus
     from tagcore.ratings import Ratings
     from tagcore.recommender import Recommender
@@ -11,13 +12,19 @@ if TYPE_CHECKING:
 __all__ = ["Corpus", "Ratings", "load_model"]
 
 
-def load_model(folder: Any) -> "Tagger | Recommender":
-    """The model that a folder holds, a tagger or a recommender: takes raw text or names of users, loads no pickle."""
+def load_model(folder: Any) -> "Tagger | Recommender | Classifier":
+    """The model that a folder holds: a tagger takes raw text, a recommender names of users, a classifier rows of
+    numbers. No pickle is loaded."""
+    from tagcore.classifier import Classifier
     from tagcore.recommender import Recommender
     from tagcore.store.datasets import stored_kind
     from tagcore.tagger import Tagger
 
-    return Recommender.load(folder) if stored_kind(folder) == "recommender" else Tagger.load(folder)
+    kinds: dict[str | None, type[Recommender] | type[Classifier]] = {
+        "recommender": Recommender,
+        "classifier": Classifier,
+    }
+    return kinds.get(stored_kind(folder), Tagger).load(folder)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,7 +1,7 @@
 """What every classifier is: it learns the one class of every row. scikit-learn's conventions around two hooks."""
 
 from itertools import pairwise
-from typing import Any, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,7 +29,7 @@ class ClassModel(ClassifierMixin, Estimator, abstract=True):
     """
 
     learns_from = "classes"
-    _common_facts = ("n_features_in_", "class_labels_")
+    _common_facts: ClassVar[tuple[str, ...]] = ("n_features_in_", "class_labels_")
 
     n_features_in_: int
     class_labels_: list  # the classes in y, in order: words, whole numbers, numbers or truth values

@@ -70,6 +70,7 @@ def run_cached(plan: PlannedResult, title: str, make: Callable[[Path, ProgressRe
         "title": title,
         "remark": step.remark,
         "seconds": round(seconds, 3),
+        "cpu_seconds": round(time.process_time() - step.begun_cpu, 3),  # of this process
         "process_peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "cpus": os.cpu_count(),
         "python": platform.python_version(),

@@ -23,6 +23,7 @@ from tagcore.readers.web.urls import host_and_port, is_url
 from tagcore.store.datasets import Writer, write_dataset
 from tagcore.synthetic.corpus import PlantedCorpus, demo_corpus
 from tagcore.synthetic.media import PlantedMedia, demo_media
+from tagcore.synthetic.ring_corpus import RingCorpus, demo_rings
 from tasks.cache import PlannedResult, is_transient, run_cached
 from tasks.crawl.crawler import CrawlCounts, Watcher
 from tasks.crawl.night import STATE, bookmarked, crawl, is_url_list, read_url_list
@@ -37,7 +38,11 @@ ROWS_PER_GROUP = 8192
 REJECTED = "rejected.jsonl"
 CRAWLS = "crawls"  # the folder of all crawls' states, in the state folder
 
-_DEMOS: dict[str, Callable[[int], PlantedCorpus | PlantedMedia]] = {"demo": demo_corpus, "demo-media": demo_media}
+_DEMOS: dict[str, Callable[[int], PlantedCorpus | PlantedMedia | RingCorpus]] = {
+    "demo": demo_corpus,
+    "demo-media": demo_media,
+    "demo-rings": demo_rings,
+}
 
 
 @task(

@@ -1,5 +1,5 @@
-"""What is learnt from: documents with tags, or ratings. All that is done differently for the two stands here, once; a
-recipe's `data.kind` chooses."""
+"""What is learnt from: documents with tags, ratings, or rows of one class each. All that is done differently for these
+stands here, once; a recipe's `data.kind` chooses."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ import numpy as np
 from prefect import Task
 
 from tagcore.base import Estimator
+from tagcore.class_model import ClassModel
 from tagcore.corpus import Document
 from tagcore.fitting import model_class
 from tagcore.metrics.measure import LearnsFrom
@@ -18,6 +19,10 @@ from tagcore.readers.cards import recognise
 from tagcore.readers.web.urls import is_url
 from tagcore.tag_model import TagModel
 from tagcore.text.vectoriser import WEIGHTS
+from tasks.classes.evaluate import evaluate_classifier
+from tasks.classes.model_card import classifier_card, classifier_facts
+from tasks.classes.split import split_rows
+from tasks.classes.train import train_classifier
 from tasks.evaluate import evaluate, values_of_tagger
 from tasks.features import features
 from tasks.ingest import ingest
@@ -37,6 +42,16 @@ from tasks.train import train
 
 
 @dataclass(frozen=True)
+class Service:
+    """How models of one kind are put into service and compared with what is there."""
+
+    served: ServedForm
+    held_out_values: Callable[[Path, Path, Path, str], np.ndarray]  # of (model, data, prepared, measure)
+    sample_input: Callable[[Path, Path], Document]  # of (data, prepared): what the model may be asked
+    examples: Callable[..., Any]  # (data, prepared, address, registry) -> what the model in service answers
+
+
+@dataclass(frozen=True)
 class Kind:
     """The steps from one kind of data to a served model. What a step makes is stored under the names given here."""
 
@@ -49,15 +64,19 @@ class Kind:
     preparation: Callable[[Recipe, ModelSettings, SplitSettings], dict[str, Any]]
     train: Task  # (prepared, model, seed, workspace) -> the folder of the stored model
     evaluate: Task  # (model, prepared, measures, label, workspace) -> the folder of the evaluation
-    held_out_values: Callable[[Path, Path, Path, str], np.ndarray]  # of (model, data, prepared, measure)
 
-    served: ServedForm
     facts: Callable[..., dict[str, Any]]  # of an evaluated model, for its card
     logged_facts: tuple[str, ...]  # those that MLflow gets as parameters
     card: Callable[..., str]  # (label, data, facts, evaluation, topics) -> Markdown
     log_plots: Callable[..., None] | None  # of (evaluation, topics), on the active MLflow run
-    sample_input: Callable[[Path, Path], Document]  # of (data, prepared): what the model may be asked
-    examples: Callable[..., Any]  # (data, prepared, address, registry) -> what the model in service answers
+    service: Service | None  # None where models are compared, and not put into service
+
+    @property
+    def in_service(self) -> Service:
+        """How such models are served; ValueError where they are not."""
+        if self.service is None:
+            raise ValueError(f"models that learn from {self.base.learns_from} are compared, not served")
+        return self.service
 
 
 def kind_of(learns_from: LearnsFrom) -> Kind:
@@ -106,14 +125,16 @@ KINDS: dict[LearnsFrom, Kind] = {
         preparation=_features_of,
         train=train,
         evaluate=evaluate,
-        held_out_values=values_of_tagger,
-        served=TAGGER,
         facts=tagger_facts,
         logged_facts=("calibration", "features"),
         card=tagger_card,
         log_plots=log_tagger_plots,
-        sample_input=lambda data, prepared: sample_texts(data, prepared, 1)[0][0],
-        examples=suggest_examples,
+        service=Service(
+            served=TAGGER,
+            held_out_values=values_of_tagger,
+            sample_input=lambda data, prepared: sample_texts(data, prepared, 1)[0][0],
+            examples=suggest_examples,
+        ),
     ),
     "ratings": Kind(
         base=RatingModel,
@@ -128,13 +149,30 @@ KINDS: dict[LearnsFrom, Kind] = {
         },
         train=train_recommender,
         evaluate=evaluate_recommender,
-        held_out_values=values_of_recommender,
-        served=RECOMMENDER,
         facts=recommender_facts,
         logged_facts=("split",),
         card=recommender_card,
         log_plots=None,
-        sample_input=lambda data, prepared: sample_users(prepared, 1)[0],
-        examples=recommend_examples,
+        service=Service(
+            served=RECOMMENDER,
+            held_out_values=values_of_recommender,
+            sample_input=lambda data, prepared: sample_users(prepared, 1)[0],
+            examples=recommend_examples,
+        ),
+    ),
+    "classes": Kind(
+        base=ClassModel,
+        prepared_input="split",
+        model_kind="classifier",
+        ingest=ingest,
+        prepare=split_rows,
+        preparation=lambda recipe, model, split: {"split": split, "title": "split rows"},
+        train=train_classifier,
+        evaluate=evaluate_classifier,
+        facts=classifier_facts,
+        logged_facts=("split",),
+        card=classifier_card,
+        log_plots=None,
+        service=None,
     ),
 }

@@ -36,12 +36,13 @@ class ProgressReporter:
     remark: str = ""  # what a person should know of the result
     every_seconds: float = 2.0
     begun: float = 0.0
+    begun_cpu: float = 0.0
     _reported: float = field(default_factory=time.monotonic)
     _artifact: UUID | None = None
 
     def begin(self) -> None:
         """The work itself begins here: what went before, such as compiling kernels, is not counted."""
-        self.begun = time.perf_counter()
+        self.begun, self.begun_cpu = time.perf_counter(), time.process_time()
 
     def tell(self, event: str) -> None:
         for listener in _listeners:

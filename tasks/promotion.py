@@ -78,7 +78,7 @@ def promote(
         else:
             ours = Evaluation.load(challenger.evaluated.evaluation).per_unit[measure].to_numpy()
             kind, in_service = kind_of(challenger.evaluated.kind), registry.fetch(f"models:/{name}/{before}")
-            theirs = kind.held_out_values(in_service, data, challenger.evaluated.prepared, measure)
+            theirs = kind.in_service.held_out_values(in_service, data, challenger.evaluated.prepared, measure)
             level = corrected_level(rule.level, len(candidates))
             units = "users" if challenger.evaluated.kind == "ratings" else "documents"
             decision = decide(name, label, version, before, ours, theirs, measure, level, rule.margin, units)

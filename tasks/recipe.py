@@ -25,6 +25,12 @@ from tasks.recipe_settings import (
 )
 from tasks.setting_names import settings_beside
 
+_USUAL: dict[str, dict[str, Any]] = {  # measures of kinds of data other than documents
+    "ratings": {"primary": "MAE", "ks": [5, 10, 20]},
+    "classes": {"primary": "error %"},
+}
+ROW_SETTINGS = ("split.kind", "split.test", "split.train_documents", "split.test_documents")  # rows are as documents
+
 
 class RecipeError(ValueError):
     """A recipe that cannot be followed; the message names the file, the setting and what was expected."""
@@ -51,13 +57,13 @@ class Recipe(RecipePart):
 
     @model_validator(mode="before")
     @classmethod
-    def _usual_measures_of_ratings(cls, plain: Any) -> Any:
-        """Ranks models of ratings by MAE, and looks at 5, 10 and 20 items, where the recipe does not say otherwise."""
-        if not isinstance(plain, dict) or _plain_group(plain, "data").get("kind") != "ratings":
-            return plain
-        if not isinstance(plain.get("measures", {}), dict | BaseModel):
-            return plain  # no group of settings: told as such
-        return plain | {"measures": {"primary": "MAE", "ks": [5, 10, 20]} | _plain_group(plain, "measures")}
+    def _usual_measures_of_the_kind(cls, plain: Any) -> Any:
+        """Ranks models of ratings by MAE, and looks at 5, 10 and 20 items, and classifiers by their error, where the
+        recipe does not say otherwise."""
+        usual = _USUAL.get(_plain_group(plain, "data").get("kind", "")) if isinstance(plain, dict) else None
+        if usual is None or not isinstance(plain.get("measures", {}), dict | BaseModel):
+            return plain  # what is no group of settings is told as such
+        return plain | {"measures": usual | _plain_group(plain, "measures")}
 
     @model_validator(mode="after")
     def _fits_what_is_learnt_from(self) -> "Recipe":
@@ -66,10 +72,12 @@ class Recipe(RecipePart):
         names = primary_names(self.measures.ks, kind)
         if self.measures.primary not in names:
             raise ValueError(f"measures.primary = {self.measures.primary!r}: of {kind}, expected {', '.join(names)}")
-        refused = self._set_for_documents() if kind == "ratings" else self._set_for_ratings()
-        if refused:
-            other = "ratings" if kind == "documents" else "documents"
-            raise ValueError(f"{refused[0]}: as it is set, it is for {other} alone, and data.kind is {kind!r}")
+        for name in self._set_for_ratings() if kind != "ratings" else ():
+            raise ValueError(f"{name}: as it is set, it is for ratings alone, and data.kind is {kind!r}")
+        allowed = ROW_SETTINGS if kind == "classes" else ()
+        for name in self._set_for_documents() if kind != "documents" else ():
+            if name not in allowed:
+                raise ValueError(f"{name}: as it is set, it is for documents alone, and data.kind is {kind!r}")
         return self
 
     def _set_for_ratings(self) -> list[str]:

@@ -12,7 +12,7 @@ from tagcore.metrics.measure import SUGGESTED, LearnsFrom
 from tagcore.readers.web.urls import has_login, is_url
 from tagcore.text.tokens import TOKEN_PATTERN
 
-DEMOS = ("demo", "demo-media")
+DEMOS = ("demo", "demo-media", "demo-rings")
 CROSS_VALIDATED = "cross-validated"
 DEMO_SITE = "demo-site"
 
@@ -63,7 +63,9 @@ class DataSettings(RecipePart):
     reader recognises, the address of a feed, a sitemap or a site; or a list of several of these.
     """
 
-    kind: LearnsFrom = Field("documents", description="tags of documents, or ratings that users gave to items")
+    kind: LearnsFrom = Field(
+        "documents", description="tags of documents, ratings of items, or the class of each row of numbers"
+    )
     source: str | tuple[str, ...] = Field("demo", min_length=1)
     local: bool = Field(False, description="the addresses may be of this machine or of its own network")
     fetch: bool = Field(
@@ -75,7 +77,7 @@ class DataSettings(RecipePart):
         pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,47}$",
         description="what reports and registered models call it",
     )
-    documents: int = Field(4000, ge=10, description="how many documents the demo makes")
+    documents: int = Field(4000, ge=10, description="how many documents the demo makes, or rows with a class")
     users: int = Field(1500, ge=10, description="how many users rate in the demo of ratings")
     items: int = Field(400, ge=10, description="how many items are rated in the demo of ratings")
     options: dict[str, Any] = Field(default_factory=dict, description="what the reader of that format takes")

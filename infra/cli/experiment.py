@@ -43,7 +43,7 @@ def train(
     one = {"model": known.__name__, "params": parse_pairs(param), "calibrate": calibrate, "thresholds": thresholds}
     overrides = {"models": [one], "seeds": [seed], "name": "train"}
     of_documents = "nightly" if data else "demo"
-    preset = "ratings" if known.learns_from == "ratings" else of_documents
+    preset = {"ratings": "ratings", "classes": "classes"}.get(known.learns_from, of_documents)
     chosen = recipe_from_options(preset, data, set_, skip_bad_rows, overrides, data_name=name)
     _show(console, _run_experiment(console, chosen, home, cluster))
 

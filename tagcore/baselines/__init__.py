@@ -1,5 +1,9 @@
 """Models that users would pick instead of a published one, behind the same interface."""
 
+from tagcore.baselines.gaussian_process.gpla import GPLA
+from tagcore.baselines.gaussian_process.ivm import IVM
+from tagcore.baselines.gaussian_process.svm import KernelSVM
+from tagcore.baselines.gaussian_process.vbgp import VBGP
 from tagcore.baselines.knn.estimator import KNN
 from tagcore.baselines.lasvm.estimator import LaSVM
 from tagcore.baselines.leml.estimator import LEML
@@ -11,23 +15,29 @@ from tagcore.baselines.low_rank.bcs import BCS
 from tagcore.baselines.low_rank.cplst import CPLST
 from tagcore.baselines.low_rank.wsabie import WSABIE
 from tagcore.baselines.popular import Popular
-from tagcore.baselines.ratings import DampedBiases, ItemMean, UserMean
+from tagcore.baselines.ratings import DampedBiases, ItemKNN, ItemMean, PopularItems, UserMean
 from tagcore.baselines.simfusion import SimFusion
 from tagcore.baselines.vector_similarity import VectorSimilarity
 
 __all__ = [
     "BCS",
     "CPLST",
+    "GPLA",
+    "IVM",
     "KNN",
     "LEML",
+    "VBGP",
     "WSABIE",
     "DampedBiases",
+    "ItemKNN",
     "ItemMean",
+    "KernelSVM",
     "LaSVM",
     "OneVsRestLinear",
     "OneVsRestLogistic",
     "PassiveAggressive",
     "Popular",
+    "PopularItems",
     "Ridge",
     "SimFusion",
     "UserMean",

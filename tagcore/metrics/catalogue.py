@@ -12,6 +12,7 @@ import numpy as np
 
 from tagcore.labelling.rules import rule_names
 from tagcore.metrics.calibration import SuggestionProbabilities
+from tagcore.metrics.classes import ClassOutcomes
 from tagcore.metrics.intervals import Estimate, Ratio
 from tagcore.metrics.kendall import SuggestedOrder
 from tagcore.metrics.measure import Decides, LearnsFrom, Measure, Of, Place, Values
@@ -103,6 +104,11 @@ MEASURES: tuple[Measure, ...] = (
     Measure("µs p50", "times", TaggingTimes.median, lower_is_better=True, shown=("curves",)),
     Measure("µs p99", "times", TaggingTimes.slowest, lower_is_better=True),
     Measure("µs mean", "times", TaggingTimes.mean, lower_is_better=True),
+    Measure("error %", "classes", ClassOutcomes.error, decides="best", lower_is_better=True, shown=REPORT),
+    Measure("log loss", "classes", ClassOutcomes.log_loss, decides="best", lower_is_better=True, shown=REPORT),
+    Measure("log evidence", "classes", lambda outcomes: outcomes.log_evidence, shown=("report",)),
+    Measure("train CPU s", "classes", lambda o: o.train_seconds, lower_is_better=True, shown=("report", "curves")),
+    Measure("test CPU s", "classes", lambda o: o.test_seconds, lower_is_better=True, shown=("report",)),
     Measure("MAE", "ratings", RatingErrors.mae, decides="champion", lower_is_better=True, shown=REPORT + CARD),
     Measure("RMSE", "ratings", RatingErrors.rmse, decides="champion", lower_is_better=True, shown=REPORT + CARD),
     Measure("MAE (new users)", "new users", RatingErrors.mae, lower_is_better=True, shown=REPORT + CARD),
@@ -170,6 +176,8 @@ def champion_measure(full_name: str, learns_from: LearnsFrom) -> tuple[Measure, 
         measure, k = find(full_name)
         if measure in measures:
             return measure, k
+    if not measures:
+        raise ValueError(f"models that learn from {learns_from} have no champion: compare them by an experiment")
     known = ", ".join(f"{measure.name}@k" if measure.at == "every k" else measure.name for measure in measures)
     raise ValueError(f"models are compared by one of {known}, not by {full_name!r}")
 

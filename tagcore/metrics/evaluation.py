@@ -40,14 +40,25 @@ class RatingCounts:
     ratings_of_new_items: int
 
 
+@dataclass(frozen=True)
+class ClassCounts:
+    """What a classifier was measured on; rows of a class that it had not seen are all wrong."""
+
+    rows: int
+    classes: int
+    rows_of_new_classes: int
+
+
 @dataclass(frozen=True, eq=False)
 class Evaluation:
     """Measures of one model on one test set, with intervals over what the test set consists of.
 
-    `TagEvaluation` is of a tagger, `RatingEvaluation` of a recommender; `load` gives the one that a folder holds.
+    `TagEvaluation` is of a tagger, `RatingEvaluation` of a recommender, `ClassEvaluation` of a classifier; `load` gives
+    the one that a folder holds.
     """
 
     LEARNS_FROM: ClassVar[LearnsFrom]
+    HELD_OUT: ClassVar[str]  # what is held out to measure on
     UNITS: ClassVar[str]  # what intervals are over and models are compared on
     COUNTS: ClassVar[type]
     TABLES: ClassVar[tuple[str, ...]]
@@ -57,7 +68,7 @@ class Evaluation:
 
     @property
     def tested(self) -> int:
-        """How many documents or ratings were held out to measure on."""
+        """How many documents, ratings or rows were held out to measure on."""
         raise NotImplementedError  # abstract
 
     @property
@@ -85,7 +96,9 @@ class Evaluation:
             head = json.loads(path.read_text(encoding="utf-8"))
             if head["format"] != FORMAT:
                 raise ValueError(f"format {head['format']!r}, this version reads {FORMAT}")
-            kind: Any = {kind.LEARNS_FROM: kind for kind in (TagEvaluation, RatingEvaluation)}[head["of"]]
+            kind: Any = {kind.LEARNS_FROM: kind for kind in (TagEvaluation, RatingEvaluation, ClassEvaluation)}[
+                head["of"]
+            ]
             summary = {
                 name: Estimate(**{k: math.nan if v is None else v for k, v in bounds.items()})
                 for name, bounds in head["summary"].items()
@@ -109,7 +122,7 @@ class TagEvaluation(Evaluation):
     Documents without a tag count as 0, but as 1 in LRAP, where scikit-learn calls any order of no tags right.
     """
 
-    LEARNS_FROM = "documents"
+    LEARNS_FROM = HELD_OUT = "documents"
     UNITS = "documents"
     COUNTS = TagCounts
     TABLES = ("per_document", "per_tag", "breakdown", "histogram", "reliability", "curve", "labelling", "expected_f")
@@ -141,7 +154,7 @@ class RatingEvaluation(Evaluation):
     Measures of first items are means over users who liked some held-out item; others have NaN.
     """
 
-    LEARNS_FROM = "ratings"
+    LEARNS_FROM = HELD_OUT = "ratings"
     UNITS = "users"
     COUNTS = RatingCounts
     TABLES = ("per_user",)
@@ -156,6 +169,27 @@ class RatingEvaluation(Evaluation):
     @property
     def per_unit(self) -> pa.Table:
         return self.per_user.drop_columns(["user", "train_ratings", "ratings", "absolute_error", "squared_error"])
+
+
+@dataclass(frozen=True, eq=False)
+class ClassEvaluation(Evaluation):
+    """Measures of a classifier on held-out rows; evidence and costs are single numbers without an interval."""
+
+    LEARNS_FROM = "classes"
+    HELD_OUT = UNITS = "rows"
+    COUNTS = ClassCounts
+    TABLES = ("per_row",)
+
+    counts: ClassCounts
+    per_row: pa.Table  # the true and the predicted class, and one column per measure of single rows
+
+    @property
+    def tested(self) -> int:
+        return self.counts.rows
+
+    @property
+    def per_unit(self) -> pa.Table:
+        return self.per_row.drop_columns(["true", "predicted"])
 
 
 def _plain(value: float) -> float | None:

@@ -20,12 +20,13 @@ Of = Literal[
     "rule",  # the labels that a labelling rule gives: `Tally`
     "probabilities",  # what a tagger promises of its suggestions: `SuggestionProbabilities`
     "times",  # what single documents take: `TaggingTimes`
+    "classes",  # predicted against true classes, and what that cost: `ClassOutcomes`
     "ratings",  # predicted against true ratings, added up user by user: `RatingErrors`
     "new users",  # the same, of users without a rating to learn from
 ]
 At = Literal["no k", "every k", "suggested", "curve"]  # each k of a recipe; SUGGESTED; only quality against k
 Decides = Literal["nothing", "best", "champion"]
-LearnsFrom = Literal["documents", "ratings"]  # what a measured model was trained on
+LearnsFrom = Literal["documents", "ratings", "classes"]  # what a measured model was trained on
 Place = Literal["report", "report picture", "model card", "curves", "quality at k"]
 # one value per document or user; what every document adds to a ratio; one number, with an interval of its own or none
 Values = np.ndarray | Ratio | Estimate | float
@@ -36,8 +37,8 @@ class Measure:
     """One measure. In tables its k or labelling rule follows the name: P@5, macro-F1 (half).
 
     Models are ranked by a measure that decides who is "best", which needs a value for every document, or for every
-    user where it is of ratings. One that decides on the "champion" is also computed for any stored model: for a tagger
-    from its suggestions alone, for a recommender from its predictions.
+    user where it is of ratings, every row where it is of classes. One that decides on the "champion" is also computed
+    for any stored model: for a tagger from its suggestions alone, for a recommender from its predictions.
     """
 
     name: str
@@ -62,7 +63,9 @@ class Measure:
         """Whether it measures models that learn from this."""
         if self.of in ("ratings", "new users", "recommendations"):
             return learns_from == "ratings"
-        return learns_from == "documents" or self.of_items
+        if self.of == "classes":
+            return learns_from == "classes"
+        return learns_from == "documents" or (self.of_items and learns_from == "ratings")
 
     def full_name(self, k: int | None = None, rule: str | None = None) -> str:
         """The name in tables."""

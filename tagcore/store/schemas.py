@@ -63,6 +63,18 @@ ROWS = pa.schema(
         pa.field("counts", pa.list_(pa.float32()), nullable=False),
     ]
 )
+CLASS_ROWS = pa.schema(
+    [
+        pa.field("values", pa.list_(pa.float64()), nullable=False),  # scaled, one for each row of `columns`
+        pa.field("class", pa.int32(), nullable=False),  # row of `classes`
+    ]
+)
+SCALING = pa.schema(
+    [
+        pa.field("mean", pa.float64(), nullable=False),
+        pa.field("deviation", pa.float64(), nullable=False),
+    ]
+)
 
 # kind of data set -> table -> (schema, always there)
 KINDS: dict[str, dict[str, tuple[pa.Schema, bool]]] = {
@@ -96,8 +108,16 @@ KINDS: dict[str, dict[str, tuple[pa.Schema, bool]]] = {
         "tags": (NAMES, False),
     },
     "features": {"train": (ROWS, True), "test": (ROWS, True), "tags": (NAMES, True)},
+    "class-split": {
+        "train": (CLASS_ROWS, True),
+        "test": (CLASS_ROWS, True),
+        "classes": (NAMES, True),
+        "columns": (NAMES, True),
+        "scaling": (SCALING, True),
+    },
     "thresholds": {},
     "model": {"tags": (NAMES, True)},
     "recommender": {"users": (NAMES, True), "items": (NAMES, True), "titles": (NAMES, False), "tags": (NAMES, False)},
+    "classifier": {"columns": (NAMES, True), "scaling": (SCALING, True)},
     "evaluation": {},
 }

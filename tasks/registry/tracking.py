@@ -106,9 +106,9 @@ def register(evaluated: EvaluatedModel, run: str, data: Path, name: str, registr
         made = model_facts(evaluated)
         evaluation, topics = Evaluation.load(evaluated.evaluation), topics_of(evaluated.model)
         card = kind.card(evaluated.label, name, made, evaluation, topics)
-        example = kind.sample_input(data, evaluated.prepared)
+        example = kind.in_service.sample_input(data, evaluated.prepared)
         with mlflow.start_run(run_id=run, tags=writer.tags):
-            model = kind.served.log(evaluated.model, example, {"data": name, "label": evaluated.label})
+            model = kind.in_service.served.log(evaluated.model, example, {"data": name, "label": evaluated.label})
         tags = {EVALUATION_KEY: key, MODEL_KEY: made["model"], "label": evaluated.label}
         version = add_version(writer.client, name, model, tags, card)
     step.tell("made")
@@ -137,7 +137,7 @@ def _log_numbers(
 ) -> None:
     params = {**made["params"], **{k: made[k] for k in ("class", "seed", *kind.logged_facts)}}
     metrics = {_metric_name(name): m.value for name, m in evaluation.summary.items()}
-    metrics |= {"train_seconds": made["seconds"], f"test_{evaluation.LEARNS_FROM}": evaluation.tested}
+    metrics |= {"train_seconds": made["seconds"], f"test_{evaluation.HELD_OUT}": evaluation.tested}
     if made["threshold_seconds"] is not None:
         metrics["threshold_seconds"] = made["threshold_seconds"]
     client.log_batch(
@@ -156,5 +156,5 @@ def _log_tables(folder: Path, evaluation: Evaluation) -> None:
 
 
 def _metric_name(name: str) -> str:
-    """MLflow allows no @ or brackets: P@1 is P_at_1, AUC (row) is AUC_row."""
-    return name.replace("@", "_at_").replace(" (", "_").replace(")", "")
+    """MLflow allows no @, % or brackets: P@1 is P_at_1, AUC (row) is AUC_row, error % is error_percent."""
+    return name.replace("@", "_at_").replace(" %", "_percent").replace(" (", "_").replace(")", "")

@@ -155,7 +155,7 @@ def _compare(
     lines = summarise_models(measured, primary)
     best = lines[0]
     known = {name for line in lines for name in line.summary}
-    usual = dict.fromkeys((*shown_in("report", best.held_out), primary, *shown_by_rule("report")))
+    usual = dict.fromkeys((*shown_in("report", best.learns_from), primary, *shown_by_rule("report")))
     columns = [c for c in chosen or usual if c in known]
     other = next((line for line in lines if line.label == against), None)
     rows = [
@@ -173,7 +173,7 @@ def _compare(
     called = other.label if other is not None else ""
     made = Report(title, about, primary, best.tested[0], columns, rows, str(folder), key, pictures, called, more)
     summaries = {line.label: line.summary for line in lines}
-    in_picture = chosen or {*shown_in("report picture", best.held_out), primary, *shown_by_rule("report picture")}
+    in_picture = chosen or {*shown_in("report picture", best.learns_from), primary, *shown_by_rule("report picture")}
     picture = compare(summaries, [c for c in columns if c in in_picture], best.held_out, folder / "comparison.png")
     topics, drawn = _topics(measured, folder)
     write_text(folder / "report.md", made.markdown() + topics)

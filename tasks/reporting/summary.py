@@ -25,7 +25,8 @@ class ModelSummary:
     seeds: int
     splits: int
     tested: tuple[int, int]  # documents or ratings in the smallest and largest test set
-    held_out: LearnsFrom
+    learns_from: LearnsFrom
+    held_out: str  # what is measured on: documents, ratings or rows
     units: str  # what intervals are over: documents, or users
     summary: dict[str, Estimate]
     values: dict[str, np.ndarray]  # the mean over seeds of each unit; with a split each, the mean of each seed
@@ -80,7 +81,8 @@ def _line(label: str, seeds: list[EvaluatedModel]) -> ModelSummary:
         seeds=len(evaluations),
         splits=splits,
         tested=(min(e.tested for e in evaluations), max(e.tested for e in evaluations)),
-        held_out=first.LEARNS_FROM,
+        learns_from=first.LEARNS_FROM,
+        held_out=first.HELD_OUT,
         units=first.UNITS,
         summary=summary,
         values=values,

@@ -8,10 +8,48 @@ _BASELINES = "tests/tagcore/baselines"
 _KERNEL = "tagcore/models/bomc/kernel.py"
 _PMM = "tests/tagcore/models/pmm"
 _PMM_KERNEL = "tagcore/models/pmm/kernel.py"
+_BLEND = "tests/tagcore/models/blend"
+_BLEND_ESTIMATOR = "tagcore/models/blend/estimator.py"
 _GRAPH = "tests/tagcore/graph"
 _GROWING = "tagcore/models/pmm/growing.py"
+_GP = "tests/tagcore/baselines/gaussian_process"
 
 MODELS = (
+    Fault(
+        "members of a blend see the fold that they score",
+        _BLEND_ESTIMATOR,
+        "np.flatnonzero(folds != fold)",
+        "np.flatnonzero(folds >= NEVER)",
+        _BLEND,
+    ),
+    Fault(
+        "the combiner learns from the guard's documents before they judge it",
+        _BLEND_ESTIMATOR,
+        "fit_combiner(pairs.of_rows(~guard), n_members",
+        "fit_combiner(pairs, n_members",
+        _BLEND,
+    ),
+    Fault(
+        "the guard prefers the worse",
+        _BLEND_ESTIMATOR,
+        "if self.guard_[0] > self.guard_[1 + best] else best",
+        "if self.guard_[0] < self.guard_[1 + best] else best",
+        _BLEND,
+    ),
+    Fault(
+        "frequencies of tags count the held-out documents",
+        _BLEND_ESTIMATOR,
+        "counts = TagCounts.of(Y[seen])",
+        "counts = TagCounts.of(Y)",
+        _BLEND,
+    ),
+    Fault(
+        "a tag is seen beside itself",
+        "tagcore/models/blend/kernel.py",
+        "        if other == tag:\n            continue\n",
+        "",
+        _BLEND,
+    ),
     Fault(
         "skew margins from all rows instead of those that could have the tag",
         _KERNEL,
@@ -259,5 +297,40 @@ MODELS = (
         "            rows.select(np.flatnonzero(~held_out)),\n",
         "            rows,\n",
         "tests/tagcore/test_fitting.py",
+    ),
+    Fault(
+        "the mode of a Laplace approximation stands still while its covariance moves",
+        "tagcore/baselines/gaussian_process/laplace.py",
+        "    return weights + 0.5 * (moved + moved.T)\n",
+        "    return weights\n",
+        f"{_GP}/test_laplace.py",
+    ),
+    Fault(
+        "the determinant of a Laplace approximation without the classes' common part",
+        "tagcore/baselines/gaussian_process/laplace.py",
+        "log_det + 2.0 * np.log(np.diag(factor)).sum())",
+        "log_det)",
+        f"{_GP}/test_laplace.py",
+    ),
+    Fault(
+        "a filtered row keeps the mean of its cavity",
+        "tagcore/baselines/gaussian_process/adf.py",
+        "mean[i] + slope[i] / curve[i], precision",
+        "slope[i] / curve[i], precision",
+        f"{_GP}/test_ivm.py",
+    ),
+    Fault(
+        "the variational bound forgets the covariance of latent values",
+        "tagcore/baselines/gaussian_process/bound.py",
+        "- 0.5 * shape[1] * log_det)",
+        "- 0.0 * log_det)",
+        f"{_GP}/test_vbgp.py",
+    ),
+    Fault(
+        "columns are scaled by the held-out rows, too",
+        "tagcore/features/class_split.py",
+        "    scaling = Scaling.of(X[learnt])\n",
+        "    scaling = Scaling.of(X)\n",
+        "tests/tagcore/features/test_class_split.py",
     ),
 )

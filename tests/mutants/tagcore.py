@@ -14,6 +14,20 @@ _CALIBRATION = "tagcore/scoring/calibration.py"
 
 TAGCORE = (
     Fault(
+        "a field weighs as much as the one before it",
+        "tagcore/kernels/text/tfidf.py",
+        "            weight = field_weights[f]\n",
+        "            weight = field_weights[max(f - 1, 0)]\n",
+        "tests/tagcore/text/test_fields.py",
+    ),
+    Fault(
+        "words of a field with columns of its own are looked up among those of the others",
+        "tagcore/text/analysis.py",
+        "sequences = analysis.read(texts, reading.words, grow=False)",
+        "sequences = analysis.read(texts, self._words, grow=False)",
+        "tests/tagcore/text/test_fields.py",
+    ),
+    Fault(
         "a paired test without its + 1",
         _INTERVALS,
         "        p = 2 * (1 + tail) / (1 + n_resamples)\n",

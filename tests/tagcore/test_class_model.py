@@ -53,6 +53,7 @@ CLASSIFIERS = {m.__name__: m for m in sorted(MODELS.values(), key=lambda m: m.__
 CLASSIFIERS = {"_NearestMean": _NearestMean} | {
     name: model for name, model in CLASSIFIERS.items() if model.__module__.startswith("tagcore.")
 }
+QUICK = {"search_steps": 0}  # scales as given: tests of the search stand with the models
 EVERY = pytest.mark.parametrize("model", CLASSIFIERS.values(), ids=CLASSIFIERS)
 EXEMPT: dict[str, dict[str, str]] = {}  # model -> check of scikit-learn -> why it cannot hold
 
@@ -70,8 +71,12 @@ def blobs(n=60, classes=("fig", "kiwi", "plum"), seed=0):
     return corners[y] + rng.normal(scale=0.4, size=(n, 2)), np.array(classes)[y]
 
 
+def _made(model):
+    return model(**{name: value for name, value in QUICK.items() if name in model().get_params()})
+
+
 def _fit(model, **kwargs):
-    return model().fit(*blobs(), **kwargs)
+    return _made(model).fit(*blobs(), **kwargs)
 
 
 def test_the_base_is_no_model_itself():
@@ -127,7 +132,7 @@ def test_rows_are_scored_in_blocks(monkeypatch):
 @EVERY
 @pytest.mark.filterwarnings("ignore")
 def test_passes_the_checks_of_scikit_learn_for_classifiers(model):
-    results = check_estimator(model(), on_fail=None)
+    results = check_estimator(_made(model), on_fail=None)
     failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
     assert set(failed) == set(EXEMPT.get(model.__name__, {})), failed
     assert "check_classifiers_train" in {r["check_name"] for r in results}
@@ -137,7 +142,7 @@ def test_passes_the_checks_of_scikit_learn_for_classifiers(model):
 @pytest.mark.parametrize("classes", [("fig", "kiwi", "plum"), (7, -1, 3), (2.0, 0.0, 9.0), (False, True)])
 def test_classes_come_back_as_they_were(model, classes, tmp_path):
     X, y = blobs(classes=classes)
-    fitted = model().fit(X, y)
+    fitted = _made(model).fit(X, y)
     fitted.save(tmp_path / "model")
     for one in (fitted, load_estimator(tmp_path / "model")):
         assert np.array_equal(one.classes_, np.unique(y))
@@ -160,8 +165,8 @@ def test_probabilities_add_up_and_the_likeliest_class_is_predicted(model):
 def test_sparse_rows_give_what_dense_ones_give(model):
     X, y = blobs()
     X[::7] = 0.0
-    dense = model().fit(X, y).predict_proba(X)
-    sparse = model().fit(sp.csr_matrix(X), y).predict_proba(sp.csr_matrix(X))
+    dense = _made(model).fit(X, y).predict_proba(X)
+    sparse = _made(model).fit(sp.csr_matrix(X), y).predict_proba(sp.csr_matrix(X))
     np.testing.assert_allclose(sparse, dense, atol=1e-6)
 
 
@@ -170,13 +175,13 @@ def test_the_order_of_rows_and_the_names_of_classes_say_nothing(model):
     """renamed classes permute the columns."""
     X, y = blobs()
     renamed = pd.Series(y).map({"fig": "z", "kiwi": "a", "plum": "m"}).to_numpy()
-    proba = model().fit(X, renamed).predict_proba(X)
+    proba = _made(model).fit(X, renamed).predict_proba(X)
     np.testing.assert_allclose(proba[:, [2, 0, 1]], _fit(model).predict_proba(X), atol=1e-6)
 
 
 @EVERY
 def test_clones_and_nothing_works_before_fit(model):
-    assert clone(_fit(model)).get_params() == model().get_params()
+    assert clone(_fit(model)).get_params() == _made(model).get_params()
     for call in (lambda m: m.predict([[0.0]]), lambda m: m.predict_proba([[0.0]]), lambda m: m.save("x")):
         with pytest.raises(NotFittedError):
             call(model())
@@ -192,8 +197,8 @@ def test_threads_and_repeats_change_no_bit(model):
 @EVERY
 def test_works_in_grid_search_and_cross_validate(model):
     X, y = blobs()
-    assert GridSearchCV(model(), {}, cv=3, error_score="raise").fit(X, y).best_score_ == 1.0
-    assert (cross_validate(model(), X, y, cv=3, error_score="raise")["test_score"] == 1.0).all()
+    assert GridSearchCV(_made(model), {}, cv=3, error_score="raise").fit(X, y).best_score_ == 1.0
+    assert (cross_validate(_made(model), X, y, cv=3, error_score="raise")["test_score"] == 1.0).all()
 
 
 @EVERY

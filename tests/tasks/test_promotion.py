@@ -101,7 +101,11 @@ def contest(registry, tmp_path, monkeypatch):
         evaluation = SimpleNamespace(per_unit=pd.DataFrame({"P@1": ours}))
         monkeypatch.setattr(promotion, "signed_value", lambda *_: 0.5)
         monkeypatch.setattr(promotion, "Evaluation", SimpleNamespace(load=lambda folder: evaluation))
-        monkeypatch.setattr(promotion, "kind_of", lambda kind: SimpleNamespace(held_out_values=lambda *_: theirs))
+        monkeypatch.setattr(
+            promotion,
+            "kind_of",
+            lambda kind: SimpleNamespace(in_service=SimpleNamespace(held_out_values=lambda *_: theirs)),
+        )
         monkeypatch.setattr(Registry, "fetch", lambda self, uri: tmp_path)
         challenger = Candidate(EvaluatedModel("KNN", tmp_path, tmp_path, tmp_path), "2")
         made = promote.fn(name, [challenger], tmp_path, "P@1", PromotionSettings(), registry)

@@ -193,6 +193,11 @@ def test_a_mistyped_setting_of_a_model_is_told_which_there_are():
         load_recipe("nightly", {"models": [{"model": "KNN", "parms": {}}]})
 
 
+def test_a_recipe_of_classes_is_ranked_by_error_and_may_cap_its_rows():
+    recipe = load_recipe("classes", {"split.train_documents": 10, "split.test": 20})
+    assert recipe.measures.primary == "error %"
+
+
 def test_a_recipe_of_ratings_is_ranked_by_mae_unless_it_says_otherwise(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text('[data]\nkind = "ratings"\n[[models]]\nmodel = "ItemMean"\n')
@@ -226,6 +231,10 @@ def test_a_recipe_of_ratings_is_ranked_by_mae_unless_it_says_otherwise(tmp_path)
         ("ratings", {"models": [{"model": "ItemMean", "calibrate": "platt"}]}, r"models.0.calibrate: "),
         ("ratings", {"models": [{"model": "UserMean", "thresholds": "KNN"}]}, r"models.0.thresholds: "),
         ("ratings", {"models": [{"model": "UserMean", "features": {"min_df": 2}}]}, r"models.0.features: "),
+        ("classes", {"split.kind": "newest"}, r"split.kind: .*for ratings alone, and data.kind is 'classes'"),
+        ("classes", {"split.revealed": 0.5}, r"split.revealed: .*for documents alone, and data.kind is 'classes'"),
+        ("classes", {"features.min_df": 3}, r"features: "),
+        ("classes", {"measures.primary": "MAE"}, r"measures.primary = 'MAE': of classes, expected error %, log loss"),
         ("ratings", {"data.kind": "songs"}, r"data.kind = 'songs'"),
         ("ratings", {"measures": 3}, r"measures = 3"),
     ],

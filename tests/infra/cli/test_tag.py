@@ -12,7 +12,7 @@ from tagcore import Corpus
 from tagcore.baselines import KNN, OneVsRestLinear
 from tagcore.features.rows import InMemory
 from tagcore.fitting import fit_calibrated
-from tagcore.models import PMM
+from tagcore.models import PMM, Blend
 from tagcore.tagger import Tagger
 from tagcore.text import Vectoriser
 from tasks.registry import client
@@ -236,6 +236,21 @@ def test_a_text_without_a_known_word_is_explained_by_that(run):
     assert told["tags"][0]["fallback"] == "no word of it is known"
     lines, _ = run("zeppelin", model="pmm", k=1, explain=True)
     assert any("(no word of it is known)" in line for line in lines)
+
+
+def test_a_blend_tells_which_member_said_what(run, folder):
+    corpus, vectoriser = Corpus.from_texts(TEXTS, TAGS), Vectoriser()
+    model = Blend(members=["OneVsRestLinear", "KNN"]).fit(vectoriser.fit_transform(TEXTS), corpus.tags)
+    Tagger(vectoriser, model, corpus.tag_names).save(folder / "blend")
+    (line,), err = run("red car", k=1, as_json=True, explain=True, model="blend")
+    found = json.loads(line)
+    assert found["calibrated"]
+    assert "not calibrated" not in err
+    assert [said["member"] for said in found["tags"][0]["members"]] == ["OneVsRestLinear", "KNN"]
+    assert {said["place"] for said in found["tags"][0]["members"]} == {1}
+    assert [word["word"] for word in found["tags"][0]["words"]] == ["car", "red"]
+    lines, _ = run("red car", k=1, explain=True, model="blend")
+    assert any("KNN: place 1, score" in line for line in lines)
 
 
 def test_records_are_read_by_the_fields_of_the_model(run, write, folder):

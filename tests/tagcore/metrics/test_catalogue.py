@@ -51,7 +51,8 @@ def test_every_name_finds_its_measure():
 
 def test_less_is_better_of_losses_and_errors():
     less = ["coverage", "ranking loss", "one-error", "Hamming loss@5", "ECE"]
-    less += ["µs p50", "µs p99", "µs mean", "MAE", "RMSE", "MAE (new users)", "RMSE (new users)"]
+    less += ["µs p50", "µs p99", "µs mean", "error %", "log loss", "train CPU s", "test CPU s"]
+    less += ["MAE", "RMSE", "MAE (new users)", "RMSE (new users)"]
     assert [name for m in MEASURES for name in full_names(m) if signed(name, 2.0) == -2.0] == less
     assert signed("P@1", 2.0) == 2.0
     np.testing.assert_array_equal(signed("MAE", np.array([1.0, 2.0])), [-1.0, -2.0])
@@ -61,6 +62,7 @@ def test_models_are_ranked_by_measures_of_single_documents():
     ranked = [f"{name}@{k}" for name in ("P", "nDCG", "R", "acc") for k in (1, 5)]
     assert primary_names([1, 5], "documents") == [*ranked, "AUC (row)"]
     assert primary_names([1, 5], "ratings") == [*ranked, "MAE", "RMSE"]
+    assert primary_names([1, 5], "classes") == ["error %", "log loss"]
 
 
 def test_a_champion_is_chosen_from_suggestions_alone_by_a_gain():
@@ -75,6 +77,9 @@ def test_what_is_shown_where():
     assert shown_in("report", "documents") == shown_in("report picture", "documents") == report
     of_items = ["nDCG@10", "R@20", "MAE", "RMSE", "MAE (new users)"]
     assert shown_in("report", "ratings") == shown_in("model card", "ratings") == of_items
+    assert shown_in("report picture", "classes") == ["error %", "log loss"]
+    of_classes = ["error %", "log loss", "log evidence", "train CPU s", "test CPU s"]
+    assert shown_in("report", "classes") == of_classes
     card = ["P@1", "P@3", "P@5", "nDCG@5", "R@5", "AUC (row)", "micro-F1@5", "macro-F1@5", "ECE"]
     assert shown_in("model card", "documents") == card
     assert shown_by_rule("report")[:3] == ["macro-F1 (half)", "micro-F1 (half)", "macro-F1 (class-mass)"]

@@ -1,0 +1,79 @@
+"""Length scales and amplitude at which the training data are most likely."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import LinAlgError
+from scipy.optimize import minimize
+
+from tagcore.numeric.covariance import COVARIANCES, Covariance
+from tagcore.numeric.dots import Matrix, squared_distances
+
+_LOG_LENGTH, _LOG_AMPLITUDE = (-3.0, 5.0), (-2.0, 5.0)
+_RESTARTS = 4
+_MEASURED = 200  # rows whose distances say how far apart rows are
+
+
+class Scales(NamedTuple):
+    """Length scales, one or one for every column, and the amplitude of a covariance function."""
+
+    lengths: np.ndarray
+    amplitude: float
+
+    def covariance(self, name: str) -> Covariance:
+        """The covariance function of that name with these scales."""
+        return COVARIANCES[name](self.lengths if self.lengths.size > 1 else float(self.lengths[0]), self.amplitude)
+
+    @property
+    def logs(self) -> np.ndarray:
+        return np.log([*self.lengths, self.amplitude])
+
+    @classmethod
+    def of_logs(cls, logs: np.ndarray) -> "Scales":
+        return cls(np.exp(logs[:-1]), float(np.exp(logs[-1])))
+
+
+Evidence = Callable[[Scales], tuple[float, np.ndarray]]  # its logarithm, and the slopes of that by the logs of scales
+
+
+def usual_length(X: Matrix) -> float:
+    """Half the median distance between rows; 1 where all are the same."""
+    step = max(1, X.shape[0] // _MEASURED)
+    rows = X[::step][:_MEASURED]
+    distances = np.sqrt(squared_distances(rows, rows)[np.triu_indices(rows.shape[0], 1)])
+    median = float(np.median(distances)) if distances.size else 0.0
+    return 0.5 * median if median > 1e-8 else 1.0
+
+
+def nothing(n_rows: int, n_classes: int) -> float:
+    """The log evidence that hardly beats that of a model which finds all classes likely alike."""
+    return n_rows * (1e-3 - float(np.log(n_classes)))
+
+
+def best_scales(evidence: Evidence, start: Scales, max_iter: int, nothing: float) -> Scales:
+    """Climbs the evidence by L-BFGS; from twice the length scales where it ends no higher than `nothing`, which is what
+    a model that explains nothing reaches: slopes vanish there."""
+    best, highest = start, -np.inf
+    for restart in range(_RESTARTS + 1):
+        first = start._replace(lengths=start.lengths * 2.0**restart)
+        found, value = _climb(evidence, first, max_iter)
+        if value > highest:
+            best, highest = found, value
+        if highest > nothing:
+            break
+    return best
+
+
+def _climb(evidence: Evidence, start: Scales, max_iter: int) -> tuple[Scales, float]:
+    def downhill(logs: np.ndarray) -> tuple[float, np.ndarray]:
+        try:
+            value, slopes = evidence(Scales.of_logs(logs))
+        except LinAlgError:
+            return 1e300, np.zeros_like(logs)  # no such covariance: the line search comes back from here
+        return -value, -slopes
+
+    bounds = [_LOG_LENGTH] * start.lengths.size + [_LOG_AMPLITUDE]
+    logs = np.clip(start.logs, *np.transpose(bounds))
+    found = minimize(downhill, logs, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": max_iter})
+    return Scales.of_logs(found.x), -float(found.fun)

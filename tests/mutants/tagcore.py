@@ -222,4 +222,32 @@ TAGCORE = (
         "np.unique(key, return_index=True)",
         "tests/tagcore/test_ratings.py",
     ),
+    Fault(
+        "a page of another site is believed to be the same",
+        "tagcore/readers/web/page.py",
+        "return claimed if origin_of(claimed) == origin_of(url) else None",
+        "return claimed",
+        "tests/tagcore/readers/web/test_page.py",
+    ),
+    Fault(
+        "XML may declare entities",
+        "tagcore/readers/web/xml_events.py",
+        "        self._parser.EntityDeclHandler = _refuse_entities\n",
+        "",
+        "tests/tagcore/readers/web/test_lists.py",
+    ),
+    Fault(
+        "names of tags stay in the text",
+        "tagcore/readers/web/page.py",
+        "        node.remove()\n",
+        "        pass\n",
+        "tests/tagcore/readers/web/test_page.py",
+    ),
+    Fault(
+        "a person who spelt a tag in two ways gave it twice",
+        "tagcore/readers/merged_tags.py",
+        'count = pc.if_else(pc.is_null(same["user"]), same["count_sum"], same["count_max"])',
+        'count = same["count_sum"]',
+        "tests/tagcore/readers/test_merged_tags.py",
+    ),
 )

@@ -178,7 +178,7 @@ def test_mmsg_survives_a_killed_worker(mode, processes, executor):
             lost.append(processes.kill_worker())
 
     found = clone(model).fit_rows(InMemory(*many_rows()), executor=executor, progress=kill)
-    assert lost[0] > 0
+    assert lost
     for name in model._arrays:
         assert np.array_equal(getattr(found, name), getattr(alone, name)), name
 

@@ -33,6 +33,7 @@ SECTIONS = {
     "bomc": Section("speed", "BOMC: training speed"),
     "bmlpl": Section("speed", "BMLPL: training speed"),
     "pmm": Section("speed", "PMM: speed"),
+    "sgps": Section("speed", "SGPS: training speed"),
     "tagicofi": Section("speed", "TagiCoFi: speed"),
     "coupling": Section("bomc", "BOMC: coupled against independent tags"),
     "topics": Section("bmlpl", "BMLPL: 20 topics of each set"),

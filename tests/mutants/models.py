@@ -15,7 +15,51 @@ _TAGICOFI = "tests/tagcore/models/tagicofi"
 _GROWING = "tagcore/models/pmm/growing.py"
 _GP = "tests/tagcore/baselines/gaussian_process"
 
+_SGPS = "tests/tagcore/models/sgps"
+
 MODELS = (
+    Fault(
+        "the curvature of a row's likelihood without its off-diagonal",
+        "tagcore/models/sgps/softmax.py",
+        "    out -= P * out.sum(axis=1, keepdims=True)\n",
+        "",
+        f"{_SGPS}/test_evidence.py",
+    ),
+    Fault(
+        "the evidence's slope without what the mode itself moves",
+        "tagcore/models/sgps/evidence.py",
+        "left = R - 0.5 * g + 0.5 * B",
+        "left = R - 0.5 * g",
+        f"{_SGPS}/test_evidence.py",
+    ),
+    Fault(
+        "a slope through the factor with its diagonal counted twice",
+        "tagcore/models/sgps/evidence.py",
+        "    lower[np.diag_indices_from(lower)] *= 0.5\n",
+        "",
+        f"{_SGPS}/test_evidence.py",
+    ),
+    Fault(
+        "prototypes of other classes pulled instead of pushed",
+        "tagcore/models/sgps/descent.py",
+        "P * (losses[:, None] - other)",
+        "P * (losses[:, None] + other)",
+        f"{_SGPS}/test_prototypes.py",
+    ),
+    Fault(
+        "variance without what the prototypes leave open",
+        "tagcore/models/sgps/posterior.py",
+        "covariances = covariances + left[:, None] * squares",
+        "covariances = covariances + 0.0 * squares",
+        f"{_SGPS}/test_estimator.py",
+    ),
+    Fault(
+        "a category's shares without the weight of a document's tags",
+        "tagcore/models/mmsg/categories.py",
+        'if weights == "documents":',
+        'if weights == "counts":',
+        "tests/tagcore/models/mmsg/test_categories.py",
+    ),
     Fault(
         "members of a blend see the fold that they score",
         _BLEND_ESTIMATOR,

@@ -27,8 +27,8 @@ _encode = json.JSONEncoder(ensure_ascii=False).encode  # made once: json.dumps w
 
 
 class Tagged(NamedTuple):
-    """One text: its tags, how many of its words the model knows, and where that was asked for why it got each tag, its
-    topic, and what the members of a blend said of each tag."""
+    """One text: its tags, how many of its words the model knows, where that was asked for why it got each tag, its
+    topic, and what the members of a blend said of each tag; and whether it got none because none was likely enough."""
 
     id: str
     suggestions: list["Suggestion"]
@@ -36,6 +36,7 @@ class Tagged(NamedTuple):
     why: dict[str, list["WordPush"] | None]
     topic: "NamedTopic | None" = None
     voices: Mapping[str, list["Voice"]] = MappingProxyType({})
+    abstained: bool = False
 
 
 class Output(Protocol):
@@ -80,7 +81,8 @@ class JsonLines:
         head: dict[str, Any] = {"id": text.id} if self._ids else {}
         if text.topic is not None:
             head["topic"] = topic_data(text.topic, self._words)
-        return {**head, "tags": tags, "known_words": text.known_words, "calibrated": self._calibrated}
+        plain = {**head, "tags": tags, "known_words": text.known_words, "calibrated": self._calibrated}
+        return plain | {"abstained": True} if text.abstained else plain
 
 
 class Parquet:

@@ -172,6 +172,32 @@ def test_only_a_calibrated_score_is_called_a_probability(run):
     assert json.loads(lines[0])["calibrated"] is True
 
 
+def test_unlikely_tags_are_left_out_and_texts_without_a_likely_one_are_told(run, write):
+    file = write("a.txt", "red apple\n\nquince")  # no word of the last is known: cars has 0.6 of all texts
+    lines, told = run(file=file, min_confidence=0.61, as_json=True)
+    apple, blank, quince = map(json.loads, lines)
+    assert apple["tags"][0]["tag"] == "fruit"
+    assert min(tag["score"] for tag in apple["tags"]) >= 0.61
+    assert "abstained" not in apple | blank
+    assert quince["abstained"] is True
+    assert quince["tags"] == []
+    assert "abstained from 1 of 3 texts: no tag of theirs has 0.61" in told
+    lines, told = run(file=file, min_confidence=0.59)
+    assert [bool(line) for line in lines] == [True, False, True]
+    assert "abstained" not in told
+
+
+def test_a_single_text_that_gets_no_tag_is_told_the_likeliest(run):
+    (line,), told = run("quince", min_confidence=0.99)  # no known word: the most popular tags, none of which all have
+    assert line == ""
+    assert "abstained: the likeliest tag, cars 0.600, is below 0.99" in told
+    (line,), told = run("quince", min_confidence=0.5)
+    assert line == "cars 0.600"
+    assert "abstained" not in told
+    _, told = run("apple", model="bare", min_confidence=0.5)
+    assert "--min-confidence compares these scores" in told
+
+
 def test_texts_without_a_known_word_are_told_and_get_the_popular_tags(run):
     lines, told = run("zzz")
     assert "no word of this text is known: it gets the most popular tags" in told

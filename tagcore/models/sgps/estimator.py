@@ -193,6 +193,11 @@ class SGPS(ClassModel):
         Choice(*METHODS).check("method", method)
         return self._posterior().probabilities(rows, method, n_samples, self._seed(), first_row)
 
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of the highest latent mean, which is right more often than that of the highest probability:
+        variances, by which probabilities are shrunk, differ from class to class."""
+        return self.classes_[np.argmax(self.predict_latent(X), axis=1)]
+
     def predict_latent(self, X: Any) -> np.ndarray:
         """Latent means (n, C), of which probabilities are the softmax."""
         rows = self._scaled(X)

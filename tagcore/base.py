@@ -107,16 +107,21 @@ def from_parts(parts: dict[str, Any]) -> Estimator:
     return model
 
 
+def registered_models() -> dict[str, type[Estimator]]:
+    """The classes of all models, by name."""
+    import tagcore.baselines
+    import tagcore.models  # noqa: F401  both register their classes
+
+    return MODELS
+
+
 def load_estimator(folder: Path | str) -> Estimator:
     """A stored model of any registered class. Only JSON and safetensors are read: nothing in them can run.
 
     ValueError, whatever is wrong with the folder: a file missing, cut or altered, parameters outside of their limits,
     arrays that do not fit together. A model that is returned is safe to ask.
     """
-    import tagcore.baselines
-    import tagcore.models  # noqa: F401  both register their classes
-
-    folder = Path(folder)
+    known, folder = registered_models(), Path(folder)
     try:
         head = json.loads((folder / "model.json").read_text(encoding="utf-8"))
         name, params, facts = head["class"], head["params"], head["facts"]
@@ -125,10 +130,10 @@ def load_estimator(folder: Path | str) -> Estimator:
         raise ValueError(f"{folder / 'model.json'}: not the head of a stored model ({error!r})") from error
     if version != FORMAT:
         raise ValueError(f"{folder / 'model.json'}: format {version!r}, this version reads {FORMAT}")
-    if not isinstance(name, str) or name not in MODELS:
-        raise ValueError(f"{folder / 'model.json'}: unknown class {name!r}, expected one of {sorted(MODELS)}")
+    if not isinstance(name, str) or name not in known:
+        raise ValueError(f"{folder / 'model.json'}: unknown class {name!r}, expected one of {sorted(known)}")
     try:
-        model = MODELS[name](**params)
+        model = known[name](**params)
         model._check_params()
     except (TypeError, ValueError) as error:
         raise ValueError(f"{folder / 'model.json'}: not the parameters of {name} ({error})") from error

@@ -6,7 +6,7 @@ from typing import TypeVar
 import numpy as np
 from sklearn.base import clone
 
-from tagcore.base import MODELS, Estimator, block_rows
+from tagcore.base import Estimator, block_rows, registered_models
 from tagcore.features.rows import Rows
 from tagcore.progress import Progress, no_progress
 from tagcore.scoring.calibration import CALIBRATORS, Calibrator
@@ -24,12 +24,10 @@ CALIBRATION_DEPTH = 10  # the ranks that people look at
 def model_class(name: str, base: type[M]) -> type[M]:
     """Gives a class of `TagModel`s, of `RatingModel`s or of both by name, however its letters are cased; ValueError
     lists those that there are."""
-    import tagcore.baselines
-    import tagcore.models  # noqa: F401  both register their classes
-
-    by_lower_case = {class_name.lower(): model for class_name, model in MODELS.items()}
+    known_models = registered_models()
+    by_lower_case = {class_name.lower(): model for class_name, model in known_models.items()}
     model = by_lower_case.get(name.lower())
-    choices = ", ".join(sorted(n for n, known in MODELS.items() if issubclass(known, base)))
+    choices = ", ".join(sorted(n for n, known in known_models.items() if issubclass(known, base)))
     if model is None:
         raise ValueError(f"no model {name!r}; there are {choices}")
     if not issubclass(model, base):
@@ -70,11 +68,14 @@ def fit_calibrated(
     progress: Progress | None = None,
     checkpoints: Checkpoints | None = None,
 ) -> Calibrator | None:
-    """Fits the model on all rows. Its calibrator comes from a twin fitted without a tenth of them, which it scores."""
+    """Fits the model on all rows. Its calibrator comes from a twin fitted without a tenth of them, which it scores.
+
+    A model that gives probabilities by itself has none.
+    """
     progress = progress or no_progress
     calibrator = None
     held_out = np.random.default_rng(seed).random(rows.n_rows) < CALIBRATION_SHARE
-    if calibrate and held_out.any() and not held_out.all():
+    if calibrate and not model.gives_probabilities and held_out.any() and not held_out.all():
         twin = clone(model).fit_rows(
             rows.select(np.flatnonzero(~held_out)),
             executor=executor,

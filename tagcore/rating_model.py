@@ -20,9 +20,9 @@ class RatingModel(Estimator, abstract=True):
     """A model that learns from ratings, and from the tags of users where it can use them.
 
     A subclass writes `_fit(ratings, taggings, context)` and `_predict(users, items)`; where it can score all items of a
-    user faster than pair by pair it also writes `_score_items(users)`. An id outside of those it was fitted on is
-    unknown: the hooks get `UNKNOWN` for it and answer by the model's fallback, which its class documents. What a user
-    has rated is part of the state, so that it need not be recommended again.
+    user faster than pair by pair it also writes `_score_items(users)`, or `_best_items` where it need not keep them. An
+    id outside of those it was fitted on is unknown: the hooks get `UNKNOWN` for it and answer by the model's fallback,
+    which its class documents. What a user has rated is part of the state, so that it need not be recommended again.
     """
 
     learns_from = "ratings"
@@ -89,10 +89,7 @@ class RatingModel(Estimator, abstract=True):
         step = block_rows(self.n_items_)
         for start in range(0, users.size, step):
             block = slice(start, min(start + step, users.size))
-            scores = np.array(self._score_items(users[block]), np.float64)  # ours to write to
-            if exclude_seen:
-                scores[self._rated_cells(users[block])] = -np.inf
-            best[block], best_scores[block] = best_k(scores, k)
+            best[block], best_scores[block] = self._best_items(users[block], k, exclude_seen)
         best[best_scores == -np.inf] = UNKNOWN
         return best, best_scores
 
@@ -108,6 +105,13 @@ class RatingModel(Estimator, abstract=True):
         items = np.arange(self.n_items_)
         pairs = np.repeat(users, items.size), np.tile(items, users.size)
         return self._predict(*pairs).reshape(users.size, items.size)
+
+    def _best_items(self, users: np.ndarray, k: int, exclude_seen: bool) -> tuple[np.ndarray, np.ndarray]:
+        """(items, scores) of a few users, best first; -inf behind those that there are."""
+        scores = np.array(self._score_items(users), np.float64)  # ours to write to
+        if exclude_seen:
+            scores[self._rated_cells(users)] = -np.inf
+        return best_k(scores, k)
 
     def _rated_cells(self, users: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(rows, items) of all that these users have rated; nothing for an unknown one."""

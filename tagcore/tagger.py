@@ -74,7 +74,7 @@ class Tagger:
     @property
     def calibrated(self) -> bool:
         """Whether the scores of suggestions are probabilities of being right, learnt on documents not trained on."""
-        return self.calibrator is not None
+        return self.calibrator is not None or self.model.gives_probabilities
 
     def suggest(self, texts: Sequence[Document], k: int = 5) -> list[list[Suggestion]]:
         """The k best tags of every text, best first. A text without a known word gets the most popular tags.
@@ -128,9 +128,13 @@ class Tagger:
         if tag not in self.tag_names:
             raise ValueError(f"no tag {tag!r}: it is none of the {len(self.tag_names)} that this model knows")
         explain = getattr(self.model, "explain", None)
-        if explain is None:
-            return None
-        return pushes(explain(row, self.tag_names.index(tag)), self.vectoriser.terms_)
+        explanation = None if explain is None else explain(row, self.tag_names.index(tag))
+        return None if explanation is None else pushes(explanation, self.vectoriser.terms_)
+
+    def voices_row(self, row: sp.csr_matrix, tag: str) -> list[Any]:
+        """What each member of a blend says of the tag for the one row of a text: `Voice`s; none of other models."""
+        voices = getattr(self.model, "voices", None)
+        return [] if voices is None else voices(row, self.tag_names.index(tag))
 
     def explain_topic_row(self, row: sp.csr_matrix) -> NamedTopic | None:
         """The topic that the one row of a text belongs to, and the words that made it so; None without topics."""

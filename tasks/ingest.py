@@ -1,6 +1,7 @@
 """From files, feeds and pages, or the demonstration site, to a stored corpus."""
 
 import hashlib
+import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from prefect.states import State
 
 from tagcore.corpus import DocumentSource, append_block, append_names
 from tagcore.readers import open_source
+from tagcore.readers.merged_tags import MergedTags
 from tagcore.readers.open import source_fingerprint
 from tagcore.readers.several import SeveralSources
 from tagcore.readers.source import Source
@@ -36,6 +38,7 @@ from tasks.workspace import Workspace
 
 ROWS_PER_GROUP = 8192
 REJECTED = "rejected.jsonl"
+TAGS_LISTED = "tags.json"  # which spellings were merged, which tags left out
 CRAWLS = "crawls"  # the folder of all crawls' states, in the state folder
 
 _DEMOS: dict[str, Callable[[int], PlantedCorpus | PlantedMedia | RingCorpus]] = {
@@ -68,6 +71,7 @@ def ingest(data: DataSettings, workspace: Workspace) -> State[Path]:
             "rows_per_group": ROWS_PER_GROUP,
             "options": data.options,
             "skip_bad_rows": data.skip_bad_rows,
+            **({"tags": data.tags.model_dump(mode="json")} if data.tags.change_anything else {}),
         }
         plan = PlannedResult(workspace.store, "corpus", parameters, {"source": _fingerprint(data, parts, gathered)})
 
@@ -75,10 +79,10 @@ def ingest(data: DataSettings, workspace: Workspace) -> State[Path]:
             with write_dataset(folder, "corpus", **plan.manifest) as writer:
                 rejects = writer.folder / REJECTED if data.skip_bad_rows else None
                 source = _source(data, parts, gathered, rejects)
-                _write(writer, source, step, data.documents if data.planted else 0)
+                remark = _write(writer, source, step, data, folder)
                 if not writer.counts.get("documents"):
                     raise ValueError(f"{data.shown}: no documents")
-                step.remark = _remark(source, folder)
+                step.remark = "; ".join(filter(None, (_remark(source, folder), remark)))
 
         return run_cached(plan, f"read {data_name(data)}", make)
 
@@ -86,7 +90,8 @@ def ingest(data: DataSettings, workspace: Workspace) -> State[Path]:
 def _ingest_demo_site(data: DataSettings, folder: Path, workspace: Workspace) -> State[Path]:
     """Crawls the demonstration site, unless what that gives stands already: it is known what the site has."""
     inputs = {"site": demo_corpus(data.documents).fingerprint()}
-    plan = PlannedResult(workspace.store, "corpus", {"rows_per_group": ROWS_PER_GROUP, "site": SITE}, inputs)
+    parameters = {"rows_per_group": ROWS_PER_GROUP, "site": SITE, "tags": data.tags.model_dump(mode="json")}
+    plan = PlannedResult(workspace.store, "corpus", parameters, inputs)
 
     def make(made: Path, step: ProgressReporter) -> None:
         state = folder / f"{data.documents}-{os.getpid()}"
@@ -97,8 +102,8 @@ def _ingest_demo_site(data: DataSettings, folder: Path, workspace: Workspace) ->
                 starts, watch = [f"{NAME}/"], _watcher(step)
                 counts = crawl(state, starts, settings, local=True, instead=there, watch=watch)
             with _gathered(state) as source, write_dataset(made, "corpus", **plan.manifest) as writer:
-                _write(writer, source, step, data.documents)
-            step.remark = counts.told()
+                remark = _write(writer, source, step, data, made)
+            step.remark = "; ".join(filter(None, (counts.told(), remark)))
         finally:
             shutil.rmtree(state, ignore_errors=True)
 
@@ -164,11 +169,23 @@ def _watcher(step: ProgressReporter) -> Watcher:
     return watch
 
 
-def _write(writer: Writer, source: DocumentSource, step: ProgressReporter, total: int = 0) -> None:
-    for block in source.blocks(ROWS_PER_GROUP):
+def _write(writer: Writer, source: DocumentSource, step: ProgressReporter, data: DataSettings, folder: Path) -> str:
+    """Writes the corpus, its tags merged where the recipe says so; tells of the merges, which are listed beside it."""
+    chosen, total = data.tags, data.documents if data.made_up else 0
+    merged = MergedTags(source, chosen.merge, chosen.include, chosen.exclude) if chosen.change_anything else None
+    for block in (merged or source).blocks(ROWS_PER_GROUP):
         append_block(writer, block)
         step(writer.counts["documents"], total, {})
-    append_names(writer, source.tags, source.words)
+    append_names(writer, (merged or source).tags, source.words)
+    if merged is None:
+        return ""
+    listed = {"merged": merged.merges, "left_out": merged.left_out}
+    (writer.folder / TAGS_LISTED).write_text(json.dumps(listed, indent=1, ensure_ascii=False), encoding="utf-8")
+    spellings = sum(map(len, merged.merges.values()))
+    return (
+        f"{spellings:,} spellings are {len(merged.merges):,} tags, {len(merged.left_out):,} tags left out, "
+        f"see {folder / TAGS_LISTED}"
+    )
 
 
 @contextmanager

@@ -9,6 +9,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from tagcore.labelling.rules import rule_named, rule_names
 from tagcore.metrics.catalogue import find, primary_names, rule_of
 from tagcore.metrics.measure import SUGGESTED, LearnsFrom
+from tagcore.readers.merged_tags import RULES as TAG_RULES
+from tagcore.readers.merged_tags import Rule as TagRule
 from tagcore.readers.web.urls import has_login, is_url
 from tagcore.text.tokens import TOKEN_PATTERN
 
@@ -56,6 +58,24 @@ class PruningSettings(RecipePart):
     to_fixed_point: bool = Field(True, description="until nothing changes; else in one pass, which order decides")
 
 
+class TagSettings(RecipePart):
+    """Which spellings are one tag, and which tags are kept."""
+
+    merge: tuple[TagRule, ...] = Field((), description='rules by which spellings are merged; "all" is every rule')
+    include: tuple[str, ...] = Field((), description="the only tags to keep, in any spelling")
+    exclude: tuple[str, ...] = Field((), description="tags to leave out, in any spelling")
+
+    @field_validator("merge", mode="before")
+    @classmethod
+    def _all_rules(cls, merge: Any) -> Any:
+        return TAG_RULES if merge == "all" else merge
+
+    @property
+    def change_anything(self) -> bool:
+        """Whether tags are not just as the source has them."""
+        return bool(self.merge or self.include or self.exclude)
+
+
 class DataSettings(RecipePart):
     """What is learnt from, and its source.
 
@@ -72,6 +92,7 @@ class DataSettings(RecipePart):
         False, description="fetch the pages that the files of the source name, as exports of bookmarks do"
     )
     crawl: CrawlSettings = CrawlSettings()
+    tags: TagSettings = TagSettings()
     name: str | None = Field(
         None,
         pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,47}$",

@@ -26,6 +26,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("Popular", {}),
     ("KNN", {}),
     ("VectorSimilarity", {}),
+    ("Blend", {"members": ["OneVsRestLinear", "KNN"], "n_folds": 1, "n_trees": 20}),
     ("SimFusion", {}),
     ("OneVsRestLinear", {}),
     ("OneVsRestLogistic", {}),

@@ -1,11 +1,14 @@
 """Why a tag was suggested, for people and for machines."""
 
 import math
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from tagcore.models.blend.estimator import Voice
     from tagcore.scoring.explanation import NamedTopic, WordPush
     from tagcore.tagger import Tagger
 
@@ -31,8 +34,13 @@ def cannot_explain(tagger: "Tagger") -> str:
     return f"{type(tagger.model).__name__} cannot explain its suggestions; these models can: {able}"
 
 
-def show_explanation(why: dict[str, list["WordPush"] | None], most: int, topic: "NamedTopic | None" = None) -> None:
-    """A table for the topic and for every tag, with one line for all the words that did little."""
+def show_explanation(
+    why: dict[str, list["WordPush"] | None],
+    most: int,
+    topic: "NamedTopic | None" = None,
+    voices: "Mapping[str, list[Voice]]" = MappingProxyType({}),
+) -> None:
+    """A table for the topic and for every tag, with one line for all the words that did little, and the members'."""
     from rich.console import Console
     from rich.text import Text
 
@@ -44,6 +52,9 @@ def show_explanation(why: dict[str, list["WordPush"] | None], most: int, topic: 
         console.print(_table("", topic.words, most))
     for tag, pushes in why.items():
         console.print(_table(f"why {one_line(tag)}", pushes or [], most))
+        for voice in voices.get(tag, ()):
+            said = f"{voice.member}: place {voice.place}, score {voice.score:.3f}, probability {voice.probability:.3f}"
+            console.print(Text(f"  {said}"), soft_wrap=True)
 
 
 def _topic_title(topic: "NamedTopic") -> str:

@@ -3,9 +3,10 @@
 import json
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ import pyarrow.parquet as pq
 from infra.cli.explanation import explanation_data, one_line, show_explanation, topic_data
 
 if TYPE_CHECKING:
+    from tagcore.models.blend.estimator import Voice
     from tagcore.scoring.explanation import NamedTopic, WordPush
     from tagcore.tagger import Suggestion
 
@@ -25,14 +27,16 @@ _encode = json.JSONEncoder(ensure_ascii=False).encode  # made once: json.dumps w
 
 
 class Tagged(NamedTuple):
-    """One text: its tags, how many of its words the model knows, and where that was asked for why it got each tag, and
-    its topic."""
+    """One text: its tags, how many of its words the model knows, where that was asked for why it got each tag, its
+    topic, and what the members of a blend said of each tag; and whether it got none because none was likely enough."""
 
     id: str
     suggestions: list["Suggestion"]
     known_words: int
     why: dict[str, list["WordPush"] | None]
     topic: "NamedTopic | None" = None
+    voices: Mapping[str, list["Voice"]] = MappingProxyType({})
+    abstained: bool = False
 
 
 class Output(Protocol):
@@ -54,7 +58,7 @@ class Lines:
             self._stream.write("\t".join(cells) + "\n")
             if text.why:
                 self._stream.flush()
-                show_explanation(text.why, self._words, text.topic)
+                show_explanation(text.why, self._words, text.topic, text.voices)
         self._stream.flush()
 
 
@@ -73,10 +77,12 @@ class JsonLines:
         tags: list[dict[str, Any]] = [{"tag": s.tag, "score": round(s.score, 6)} for s in text.suggestions]
         for tag in tags if text.why else ():
             tag |= explanation_data(text.why.get(tag["tag"]), self._words)
+            tag |= {"members": [v._asdict() for v in said]} if (said := text.voices.get(tag["tag"])) else {}
         head: dict[str, Any] = {"id": text.id} if self._ids else {}
         if text.topic is not None:
             head["topic"] = topic_data(text.topic, self._words)
-        return {**head, "tags": tags, "known_words": text.known_words, "calibrated": self._calibrated}
+        plain = {**head, "tags": tags, "known_words": text.known_words, "calibrated": self._calibrated}
+        return plain | {"abstained": True} if text.abstained else plain
 
 
 class Parquet:

@@ -15,7 +15,7 @@ from tagcore.baselines.low_rank.bcs import BCS
 from tagcore.baselines.low_rank.cplst import CPLST
 from tagcore.baselines.low_rank.wsabie import WSABIE
 from tagcore.baselines.popular import Popular
-from tagcore.baselines.ratings import DampedBiases, ItemMean, UserMean
+from tagcore.baselines.ratings import DampedBiases, ItemKNN, ItemMean, PopularItems, UserMean
 from tagcore.baselines.simfusion import SimFusion
 from tagcore.baselines.vector_similarity import VectorSimilarity
 
@@ -29,6 +29,7 @@ __all__ = [
     "VBGP",
     "WSABIE",
     "DampedBiases",
+    "ItemKNN",
     "ItemMean",
     "KernelSVM",
     "LaSVM",
@@ -36,6 +37,7 @@ __all__ = [
     "OneVsRestLogistic",
     "PassiveAggressive",
     "Popular",
+    "PopularItems",
     "Ridge",
     "SimFusion",
     "UserMean",

@@ -1,5 +1,6 @@
-"""The published models, one package each."""
+"""The published models, one package each, and the blend of them with others."""
 
+from tagcore.models.blend.estimator import Blend
 from tagcore.models.bmlpl.estimator import BMLPL
 from tagcore.models.bomc.estimator import BOMC
 from tagcore.models.mmsg.estimator import MMSG
@@ -8,4 +9,4 @@ from tagcore.models.sgps.estimator import SGPS
 from tagcore.models.tagicofi.controls import PMF, ShuffledTagiCoFi
 from tagcore.models.tagicofi.estimator import TagiCoFi
 
-__all__ = ["BMLPL", "BOMC", "MMSG", "PMF", "PMM", "SGPS", "ShuffledTagiCoFi", "TagiCoFi"]
+__all__ = ["BMLPL", "BOMC", "MMSG", "PMF", "PMM", "SGPS", "Blend", "ShuffledTagiCoFi", "TagiCoFi"]

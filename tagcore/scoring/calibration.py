@@ -112,7 +112,7 @@ class PlattCalibrator(Calibrator):
         target = np.where(hits > 0, (n_hits + 1) / (n_hits + 2), 1 / (hits.size - n_hits + 2))
         centre = scores.mean()
         scale = np.abs(scores - centre).max() if np.ptp(scores) > 0 else 1.0
-        slope, intercept = _logistic_fit((scores - centre) / scale, target)
+        slope, intercept = logistic_fit((scores - centre) / scale, target)
         if slope <= 0:  # the loss is convex: the best curve that does not fall is the best flat one
             scale, slope, intercept = 1.0, 0.0, logit(target.mean())
         self.curve_ = np.array([centre, scale, slope, intercept])
@@ -127,7 +127,7 @@ class PlattCalibrator(Calibrator):
             raise ValueError("the curve of a Platt calibrator is centre, scale > 0, slope ≥ 0, intercept")
 
 
-def _logistic_fit(z: np.ndarray, target: np.ndarray) -> tuple[float, float]:
+def logistic_fit(z: np.ndarray, target: np.ndarray) -> tuple[float, float]:
     """Minimises the cross-entropy of expit(slope · z + intercept), by Newton steps halved until they help."""
 
     def loss(curve: np.ndarray) -> float:

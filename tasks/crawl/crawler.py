@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+import httpcore
+
 from tagcore.readers.web.answers import NotTaken, store_answer
 from tagcore.readers.web.collection import Address, Collection
 from tagcore.readers.web.urls import BadUrl, canonical_url, origin_of
@@ -92,6 +94,7 @@ class Crawler:
         self._numbers = itertools.count()
         self._tries: Counter[str] = Counter()
         self._running: set[asyncio.Task] = set()
+        self._closing: set[asyncio.Task] = set()
         self._wake = asyncio.Event()
         self._failure: BaseException | None = None
         self._uncommitted, self._committed = 0, time.monotonic()
@@ -152,6 +155,8 @@ class Crawler:
                 self._queue(site, address)
             elif not site.queue:
                 site.free += 1
+                if site.free == self._settings.per_host:
+                    self._close(self._fetcher.forget(site.origin))
             elif site.not_before > now:
                 self._push(site.not_before, site)
             else:
@@ -159,6 +164,13 @@ class Crawler:
                 task = asyncio.get_running_loop().create_task(self._visit(site, site.queue.popleft()))
                 self._running.add(task)
                 task.add_done_callback(functools.partial(self._ended, site))
+
+    def _close(self, connections: list[httpcore.AsyncHTTPConnection]) -> None:
+        """Closes connections of a site that has nothing left, beside what goes on."""
+        for connection in connections:
+            task = asyncio.get_running_loop().create_task(connection.aclose())
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
 
     def _ended(self, site: _Site, task: asyncio.Task) -> None:
         self._running.discard(task)

@@ -4,6 +4,7 @@ import asyncio
 import ssl
 import zlib
 from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -13,6 +14,7 @@ import httpcore
 
 from tagcore.readers.web.answers import NotTaken
 from tagcore.readers.web.gathered import NOT_TEXT
+from tagcore.readers.web.urls import origin_of
 from tasks.crawl.addresses import CheckedNetwork, Place, RefusedAddress
 from tasks.recipe_settings import CrawlSettings
 
@@ -56,17 +58,11 @@ class Fetcher:
     local: Collection[Place] = ()
     instead: Mapping[Place, Place] = field(default_factory=dict)
     logins: Mapping[str, str] = field(default_factory=dict)  # host -> value of the Authorization header
-    _pool: httpcore.AsyncConnectionPool = field(init=False, repr=False)
+    _free: dict[str, list[httpcore.AsyncHTTPConnection]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._pool = httpcore.AsyncConnectionPool(
-            ssl_context=ssl.create_default_context(cafile=certifi.where()),
-            max_connections=self.settings.at_once,
-            max_keepalive_connections=self.settings.at_once,
-            keepalive_expiry=15,
-            http2=False,
-            network_backend=CheckedNetwork(self.local, self.instead),
-        )
+        self._network = CheckedNetwork(self.local, self.instead)
+        self._tls = ssl.create_default_context(cafile=certifi.where())
 
     async def get(self, url: str, *, etag: str | None = None, modified: str | None = None) -> Answer:
         """Asks for an address; NotTaken where the answer is none we take, Unreachable where trying again may help."""
@@ -101,7 +97,8 @@ class Fetcher:
             headers["Authorization"] = login
         wait = self.settings.connect_seconds
         timeouts = {"connect": wait, "read": self.settings.seconds, "write": wait, "pool": None}
-        async with self._pool.stream("GET", url, headers=headers, extensions={"timeout": timeouts}) as response:
+        request = httpcore.Request("GET", url, headers=headers, extensions={"timeout": timeouts})
+        async with self._answering(request, origin_of(url)) as response:
             said = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
             if response.status == 429 or response.status >= 500:
                 raise Unreachable(f"status {response.status}", _retry_after(said.get("retry-after", "")))
@@ -114,9 +111,44 @@ class Fetcher:
             body = await _read(response.aiter_stream(), said.get("content-encoding", ""), limit)
             return Answer(200, said, _expand(body, limit) if body.startswith(b"\x1f\x8b") else body)
 
+    @asynccontextmanager
+    async def _answering(self, request: httpcore.Request, origin: str) -> AsyncIterator[httpcore.Response]:
+        """The answer to a request, on a free connection or a new one; a free one may have been closed meanwhile.
+
+        Not httpcore's pool: that looks at all of its connections for every request.
+        """
+        free = self._free.setdefault(origin, [])
+        response = None
+        while response is None:
+            connection = free.pop() if free else self._connect(request)
+            used = connection.is_idle()
+            try:
+                response = await connection.handle_async_request(request)
+            except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.ConnectionNotAvailable):
+                await connection.aclose()
+                if not used:
+                    raise
+        try:
+            yield response
+        finally:
+            await response.aclose()
+            if connection.is_idle() and len(free) < self.settings.per_host:
+                free.append(connection)
+            else:
+                await connection.aclose()
+
+    def _connect(self, request: httpcore.Request) -> httpcore.AsyncHTTPConnection:
+        return httpcore.AsyncHTTPConnection(request.url.origin, self._tls, 15.0, network_backend=self._network)
+
+    def forget(self, origin: str) -> list[httpcore.AsyncHTTPConnection]:
+        """Hands over the free connections of a site, to be closed."""
+        return self._free.pop(origin, [])
+
     async def close(self) -> None:
         """Closes all connections."""
-        await self._pool.aclose()
+        for origin in list(self._free):
+            for connection in self.forget(origin):
+                await connection.aclose()
 
 
 def _require_text(url: str, headers: Mapping[str, str]) -> None:

@@ -9,8 +9,8 @@ FLOWS = (
     Fault(
         "every seed has the split of the first",
         _STAGES,
-        'update={"seed": recipe.split.seed + seed}',
-        "update={}",
+        'split.model_copy(update={"seed": split.seed + seed})',
+        "split.model_copy(update={})",
         "tests/flows/test_stages.py",
     ),
     Fault(

@@ -8,11 +8,48 @@ _BASELINES = "tests/tagcore/baselines"
 _KERNEL = "tagcore/models/bomc/kernel.py"
 _PMM = "tests/tagcore/models/pmm"
 _PMM_KERNEL = "tagcore/models/pmm/kernel.py"
+_BLEND = "tests/tagcore/models/blend"
+_BLEND_ESTIMATOR = "tagcore/models/blend/estimator.py"
 _GRAPH = "tests/tagcore/graph"
 _GROWING = "tagcore/models/pmm/growing.py"
 _GP = "tests/tagcore/baselines/gaussian_process"
 
 MODELS = (
+    Fault(
+        "members of a blend see the fold that they score",
+        _BLEND_ESTIMATOR,
+        "np.flatnonzero(folds != fold)",
+        "np.flatnonzero(folds >= NEVER)",
+        _BLEND,
+    ),
+    Fault(
+        "the combiner learns from the guard's documents before they judge it",
+        _BLEND_ESTIMATOR,
+        "fit_combiner(pairs.of_rows(~guard), n_members",
+        "fit_combiner(pairs, n_members",
+        _BLEND,
+    ),
+    Fault(
+        "the guard prefers the worse",
+        _BLEND_ESTIMATOR,
+        "if self.guard_[0] > self.guard_[1 + best] else best",
+        "if self.guard_[0] < self.guard_[1 + best] else best",
+        _BLEND,
+    ),
+    Fault(
+        "frequencies of tags count the held-out documents",
+        _BLEND_ESTIMATOR,
+        "counts = TagCounts.of(Y[seen])",
+        "counts = TagCounts.of(Y)",
+        _BLEND,
+    ),
+    Fault(
+        "a tag is seen beside itself",
+        "tagcore/models/blend/kernel.py",
+        "        if other == tag:\n            continue\n",
+        "",
+        _BLEND,
+    ),
     Fault(
         "skew margins from all rows instead of those that could have the tag",
         _KERNEL,

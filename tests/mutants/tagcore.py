@@ -6,12 +6,27 @@ _METRICS = "tests/tagcore/metrics"
 _INTERVALS = "tagcore/metrics/intervals.py"
 _TRAINING = "tagcore/training.py"
 _SPLIT = "tagcore/features/split.py"
+_RATING_SPLIT = "tagcore/features/rating_split.py"
 _DATASETS = "tagcore/store/datasets.py"
 _FILES = "tagcore/store/files.py"
 _SHARDS = "tagcore/shards.py"
 _CALIBRATION = "tagcore/scoring/calibration.py"
 
 TAGCORE = (
+    Fault(
+        "a field weighs as much as the one before it",
+        "tagcore/kernels/text/tfidf.py",
+        "            weight = field_weights[f]\n",
+        "            weight = field_weights[max(f - 1, 0)]\n",
+        "tests/tagcore/text/test_fields.py",
+    ),
+    Fault(
+        "words of a field with columns of its own are looked up among those of the others",
+        "tagcore/text/analysis.py",
+        "sequences = analysis.read(texts, reading.words, grow=False)",
+        "sequences = analysis.read(texts, self._words, grow=False)",
+        "tests/tagcore/text/test_fields.py",
+    ),
     Fault(
         "a paired test without its + 1",
         _INTERVALS,
@@ -206,6 +221,69 @@ TAGCORE = (
         "tagcore/ratings.py",
         "np.unique(key[::-1], return_index=True)",
         "np.unique(key, return_index=True)",
+        "tests/tagcore/test_ratings.py",
+    ),
+    Fault(
+        "pruning stops after one pass",
+        "tagcore/features/pruning.py",
+        "            if not self.to_fixed_point:\n",
+        "            if True:\n",
+        "tests/tagcore/features/test_pruning.py",
+    ),
+    Fault(
+        "who has no rating counts in pruning",
+        "tagcore/features/pruning.py",
+        "        kept = rated[columns[0]]\n",
+        "        kept = rated[columns[0]] | True\n",
+        "tests/tagcore/features/test_pruning.py",
+    ),
+    Fault(
+        "a tag loses what stands behind its delimiter",
+        "tagcore/readers/ratings/plain_table.py",
+        "self._delimiter.join(cells[self._open : stop])",
+        "cells[self._open]",
+        "tests/tagcore/readers/test_ratings.py",
+    ),
+    Fault(
+        "the share to learn from is drawn as the test is",
+        _RATING_SPLIT,
+        "pair_shares(learnt, self.train_seed + SHARING)",
+        "pair_shares(learnt, self.seed)",
+        "tests/tagcore/features/test_rating_split.py",
+    ),
+    Fault(
+        "cold users are drawn from those without held-out ratings, too",
+        _RATING_SPLIT,
+        'both = np.intersect1d(users, held_out.table["user"].to_numpy())',
+        "both = np.unique(users)[::-1]",
+        "tests/tagcore/features/test_rating_split.py",
+    ),
+    Fault(
+        "what is liked is told by the user's mean although there is a scale",
+        "tagcore/metrics/recommendations.py",
+        "    if held_out.scale is not None:\n",
+        "    if held_out.scale is not None and held_out.scale[1] > 50:\n",
+        f"{_METRICS}/test_evaluate_ratings.py",
+    ),
+    Fault(
+        "recommended items are not matched by name",
+        "tagcore/metrics/recommendations.py",
+        "np.where(top == UNKNOWN, nothing, ids[top])",
+        "np.where(top == UNKNOWN, nothing, top)",
+        f"{_METRICS}/test_evaluate_ratings.py",
+    ),
+    Fault(
+        "average precision counts from place 2",
+        "tagcore/metrics/ranking.py",
+        "gain += self.right[:, place] * found / (place + 1)",
+        "gain += self.right[:, place] * found / (place + 2)",
+        f"{_METRICS}/test_evaluate_ratings.py",
+    ),
+    Fault(
+        "profiles of rated items leave out genres",
+        "tagcore/ratings.py",
+        '            pairs.append((self.item_tags["item"].to_numpy(), self.item_tags["tag"].to_numpy()))\n',
+        "            pass\n",
         "tests/tagcore/test_ratings.py",
     ),
 )

@@ -185,11 +185,12 @@ def damages(model, sizes):
     yield "n_items_", lambda a, f: f.update(n_items_=24)
     yield "n_users_", lambda a, f: f.update(n_users_=0)
     yield "n_users_", lambda a, f: f.update(n_users_="60")
-    yield "mean_", lambda a, f: f.update(mean_=float("inf"))
+    if "mean_" in model._facts:
+        yield "mean_", lambda a, f: f.update(mean_=float("inf"))
     for name in model._arrays:
         if sizes[name]:
             yield name, lambda a, f, name=name: a.update({name: a[name][:-1]})
-            yield name, lambda a, f, name=name: a[name].__setitem__(0, -1 if a[name].dtype.kind == "i" else np.nan)
+            yield name, lambda a, f, name=name: a[name].__setitem__(0, -2 if a[name].dtype.kind == "i" else np.nan)
 
 
 @EVERY

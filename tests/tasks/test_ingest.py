@@ -74,3 +74,18 @@ def test_a_password_in_an_address_is_refused_and_not_repeated(source):
     with pytest.raises(RecipeError, match="see `logins`") as error:
         parse_recipe({"data": {"source": source}, "models": [{"model": "KNN"}]}, "night.toml")
     assert "secret" not in str(error.value)
+
+
+def test_spellings_of_a_tag_are_merged_and_listed(tmp_path):
+    notes = tmp_path / "notes.jsonl"
+    tags = (["Recipe", "spam"], ["recipes"], ["recipes", "soup"])
+    notes.write_text("\n".join(json.dumps({"id": str(i), "text": "x", "tags": given}) for i, given in enumerate(tags)))
+    workspace = workspace_at(tmp_path / "state")
+    chosen = {"merge": "all", "exclude": ["Spam"]}
+    folder, corpus, _ = corpus_of(DataSettings(source=str(notes), tags=chosen), workspace)
+    assert corpus.tag_names == ["recipes", "soup"]
+    listed = json.loads((folder / "tags.json").read_text())
+    assert listed == {"merged": {"recipes": {"recipes": 2, "Recipe": 1}}, "left_out": ["spam"]}
+    other, corpus, _ = corpus_of(DataSettings(source=str(notes)), workspace)
+    assert other != folder
+    assert len(corpus.tag_names) == 4

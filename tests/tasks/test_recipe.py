@@ -261,5 +261,5 @@ def test_models_of_the_other_kind_of_data_are_one_clear_error():
         require_models(load_recipe("ratings", {"models": [{"model": "ItemMean"}, {"model": "KNN"}]}))
     with pytest.raises(ValueError, match=r"UserMean learns from ratings, expected .* learns from documents: "):
         require_models(load_recipe("nightly", {"models": [{"model": "UserMean"}]}))
-    with pytest.raises(ValueError, match=r"no model 'Mean'; there are DampedBiases, ItemMean, .*UserMean"):
+    with pytest.raises(ValueError, match=r"no model 'Mean'; there are DampedBiases, ItemKNN, .*UserMean"):
         require_models(load_recipe("ratings", {"models": [{"model": "Mean"}]}))

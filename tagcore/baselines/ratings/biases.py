@@ -1,5 +1,7 @@
 """The mean of all ratings, and how far every item and every user lies from it, damped where there is little to see."""
 
+from typing import ClassVar
+
 import numpy as np
 
 from tagcore.base import require_array
@@ -30,7 +32,7 @@ class DampedBiases(RatingModel):
     array([4.75, 1.5 ])
     """
 
-    _arrays = ("user_biases_", "item_biases_")
+    _arrays: ClassVar[tuple[str, ...]] = ("user_biases_", "item_biases_")
     _facts = ("mean_",)
     _limits = limits(item_damping=Real(least=0), user_damping=Real(least=0))
 

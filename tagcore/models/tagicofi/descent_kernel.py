@@ -16,7 +16,8 @@ def descend(ratings, links, degrees, first, users, items, alpha, beta, step, seq
     """Moves users first .. first + n - 1 one step down, into `moved`; gives (squared error, roughness) before it.
 
     `ratings` and `links` are CSR (starts, ids, values) of these users. To `pull` (M × D) is added Σ e_ij U_i of the
-    items, and to `curvature` Σ |U_i|². A step of 0 is the longest that is safe for each user. `sequential` updates the
+    items, A step of 0 is the longest that is safe for each user;
+    `curvature` then gets Σ |U_i|² of the items. `sequential` updates the
     residual after every dimension, otherwise all dimensions step from the same.
     """
     starts, ids, values = ratings
@@ -50,7 +51,8 @@ def descend(ratings, links, degrees, first, users, items, alpha, beta, step, seq
             for d in range(width):
                 columns[d, q] = item[d]
             residual[q] = values[start + q]
-            length += squares[ids[start + q]]
+            if step == 0.0:
+                length += squares[ids[start + q]]
         for d in range(width):
             column, u = columns[d], own[d]
             for q in range(size):
@@ -79,5 +81,6 @@ def descend(ratings, links, degrees, first, users, items, alpha, beta, step, seq
             target, e = pull[ids[start + q]], residual[q]
             for d in range(width):
                 target[d] += e * new[d]
-            curvature[ids[start + q]] += square
+            if step == 0.0:
+                curvature[ids[start + q]] += square
     return error, roughness

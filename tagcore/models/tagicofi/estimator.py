@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from tagcore.base import require_array, require_lists
+from tagcore.base import require_array, require_lists, restore_on_failure
 from tagcore.graph.profiles import TagProfiles, item_tag_counts, rated_tag_counts, user_tag_counts
 from tagcore.graph.similarity import (
     LAPLACIANS,
@@ -20,6 +20,7 @@ from tagcore.graph.similarity import (
 )
 from tagcore.models.tagicofi.alternation import Alternation
 from tagcore.models.tagicofi.descent import SCHEDULES, Descent
+from tagcore.models.tagicofi.growing import grow
 from tagcore.models.tagicofi.serving import FoldingIn
 from tagcore.models.tagicofi.sides import WORK, Side
 from tagcore.models.tagicofi.targets import BIASES, FEEDBACKS, Targets, count_targets, rating_targets
@@ -253,6 +254,20 @@ class TagiCoFi(FoldingIn, RatingModel):
         super()._check_params()
         if self.feedback == "counts" and self.solver != "als":
             raise ValueError(f'feedback="counts" needs solver="als", got solver={self.solver!r}')
+
+    def partial_fit(self, ratings: Ratings, taggings: UserTaggings | None = None) -> Self:
+        """Learns new ratings, users, items and tags, whose ids follow those that are known; fits where nothing is.
+
+        Only users and items that the batch names move, each to the minimum of the objective given all others; a pair
+        that was rated before takes its new value. What tags weigh and the mean of all ratings stay until the next fit.
+        """
+        if not hasattr(self, "user_factors_"):
+            return self.fit(ratings, taggings)
+        self._check_params()
+        with restore_on_failure(self):
+            grow(self, ratings, taggings)
+            self._check_sizes()
+        return self
 
     def _fit(self, ratings: Ratings, taggings: UserTaggings | None, context: FitContext) -> None:
         rated = ratings.matrix

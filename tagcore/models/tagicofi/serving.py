@@ -12,9 +12,11 @@ from tagcore.base import best_k
 from tagcore.graph.profiles import TagProfiles
 from tagcore.graph.similarity import Likeness, raw_links, scaled_links
 from tagcore.models.tagicofi.blocks import best_block, dense_base
-from tagcore.models.tagicofi.score_kernel import score_all, score_pairs
+from tagcore.models.tagicofi.score_kernel import best_of_all, score_all, score_pairs
 from tagcore.rating_model import UNKNOWN, RatingModel
 from tagcore.shards import freeze
+
+_FEW = 64  # best items that are kept in order while all are looked at
 
 
 class FoldedUser(NamedTuple):
@@ -44,6 +46,11 @@ class _Tables:
         live = np.bincount(m.rated_items_, minlength=m.n_items_) > 0
         live |= (m.item_degrees_ > 0) & (m.gamma > 0)
         return freeze((m.item_factors_, m.item_biases_, m.item_fallbacks_, live))
+
+    @cached_property
+    def unrated(self) -> np.ndarray:
+        """Items that are not live, ascending."""
+        return freeze(np.flatnonzero(~self.items[3]))
 
     @cached_property
     def columns(self) -> np.ndarray:
@@ -133,6 +140,14 @@ class FoldingIn(RatingModel, abstract=True):
     def _score_items(self, users: np.ndarray) -> np.ndarray:
         tables = self._tables
         return score_all(freeze(users), tables.users, tables.columns, tables.items, self._means)
+
+    def _best_items(self, users: np.ndarray, k: int, exclude_seen: bool) -> tuple[np.ndarray, np.ndarray]:
+        tables, k = self._tables, min(k, self.n_items_)
+        if k > _FEW:
+            return super()._best_items(users, k, exclude_seen)
+        seen = freeze((self.rated_starts_, self.rated_items_))
+        known = tables.users, tables.columns, tables.items, tables.unrated, self._means
+        return best_of_all(freeze(users), *known, seen, bool(exclude_seen), k)
 
     def _scores_of(self, user: FoldedUser) -> np.ndarray:
         table, tables = _one_user(user, self.fallback_, self.mean_), self._tables

@@ -10,7 +10,7 @@ from typing import Literal
 from tagcore.readers.bad_rows import ReadError
 from tagcore.readers.cards import recognise
 from tagcore.readers.csv_table import CsvTable
-from tagcore.readers.input_files import InputFile, first_bytes
+from tagcore.readers.input_files import InputFile, first_bytes, is_zip, zip_members
 from tagcore.readers.ratings.options import USUAL_NAMES, RatingOptions
 from tagcore.readers.ratings.plain_table import PlainTable, western
 from tagcore.readers.records import how_to_name
@@ -93,8 +93,8 @@ class RatingFiles:
 
 
 def find_files(path: Path, options: RatingOptions) -> RatingFiles:
-    """Finds the files of a folder, or the one file of ratings and those that the options name beside it."""
-    if path.is_dir():
+    """Finds the files of a folder or zip, or the one file of ratings and those that the options name beside it."""
+    if path.is_dir() or (path.is_file() and is_zip(path)):
         roles = _roles(path, options)
         if "ratings" not in roles:
             if (path / _LIBRARIES).is_file() and (path / "mult.dat").is_file():
@@ -104,7 +104,7 @@ def find_files(path: Path, options: RatingOptions) -> RatingFiles:
                 f"{path}: holds no file of ratings, expected one of {known}, {_LIBRARIES} of CiteULike, or a table "
                 "with the columns user, item and rating"
             )
-        folder = path
+        folder = path if path.is_dir() else path.parent
     else:
         if path.name == _LIBRARIES and (path.parent / "mult.dat").is_file():
             return RatingFiles(None, libraries=path)
@@ -118,45 +118,47 @@ def find_files(path: Path, options: RatingOptions) -> RatingFiles:
 
 
 def holds_ratings(path: Path | str) -> bool:
-    """Whether a file or folder is one of ratings, by how its files begin; a known set of documents is none."""
+    """Whether a file, folder or zip is one of ratings, by how its files begin; a known set of documents is none."""
     path = Path(path)
     options = RatingOptions()
     try:
-        if path.is_dir():
+        if path.is_dir() or (path.is_file() and is_zip(path)):
             return recognise(path) is None and "ratings" in _roles(path, options)
-        if not path.is_file() or not path.name.lower().removesuffix(".gz").endswith(_ENDINGS):
+        if not path.is_file() or not _name(InputFile(path)).endswith(_ENDINGS):
             return False
-        table = _look(path, options)
+        table = _look(InputFile(path), options)
         return table is not None and _role(table) == "ratings"
     except ReadError:  # several sets of documents, or nothing that can be read
         return False
 
 
-def _roles(folder: Path, options: RatingOptions) -> dict[Role, TableFile]:
-    """The tables of a folder by what they hold."""
+def _roles(place: Path, options: RatingOptions) -> dict[Role, TableFile]:
+    """The tables of a folder or zip by what they hold."""
+    if place.is_dir():
+        files = [InputFile(path) for path in sorted(place.iterdir()) if path.is_file()]
+    else:
+        files = [InputFile(place, member) for member in sorted(zip_members(place))]
     found: dict[Role, list[TableFile]] = {}
-    for path in sorted(folder.iterdir()):
-        plain = path.name.lower().removesuffix(".gz")
-        if path.is_file() and plain.endswith(_ENDINGS):
-            table = _look(path, options)
-            if table is not None and (role := _role(table)) is not None:
-                found.setdefault(role, []).append(table)
-    return {role: _preferred(folder, role, tables) for role, tables in found.items()}
+    for file in files:
+        table = _look(file, options) if _name(file).endswith(_ENDINGS) else None
+        if table is not None and (role := _role(table)) is not None:
+            found.setdefault(role, []).append(table)
+    return {role: _preferred(place, role, tables) for role, tables in found.items()}
 
 
-def _preferred(folder: Path, role: Role, tables: list[TableFile]) -> TableFile:
-    by_name = {table.file.path.name.lower().removesuffix(".gz"): table for table in tables}
+def _preferred(place: Path, role: Role, tables: list[TableFile]) -> TableFile:
+    by_name = {_name(table.file): table for table in tables}
     known = [by_name[name] for name in _PREFERRED if name in by_name]
     if not known and len(tables) > 1:
-        names = " and ".join(table.file.path.name for table in tables[:2])
-        raise ReadError(f"{folder}: {names} may both be the {role}, expected one of them, or the path of that file")
+        names = " and ".join(_name(table.file) for table in tables[:2])
+        raise ReadError(f"{place}: {names} may both be the {role}, expected one of them, or the path of that file")
     return (known or tables)[0]
 
 
 def _role(table: TableFile) -> Role | None:
     fields = table.fields()
     if not table.has_header:
-        known = _WITHOUT_HEADER.get(_stem(table.file.path))
+        known = _WITHOUT_HEADER.get(_stem(table.file))
         return known[0] if known is not None else None
     if "tag_id" in fields and {"user", "item"} <= fields:
         return "taggings"
@@ -164,11 +166,10 @@ def _role(table: TableFile) -> Role | None:
     return next((role for role in roles if set(_NEEDED[role]) <= fields), None)
 
 
-def _look(path: Path, options: RatingOptions, role: Role | None = None) -> TableFile | None:
+def _look(file: InputFile, options: RatingOptions, role: Role | None = None) -> TableFile | None:
     """Looks how a table begins; None where nothing says what its columns are. What a file is that was chosen for a
     `role` is known: without a header its columns have their usual order."""
-    file, plain = InputFile(path), path.name.lower().removesuffix(".gz")
-    text = _first_line(file, options)
+    plain, text = _name(file), _first_line(file, options)
     quoted = plain.endswith(_QUOTED) or not plain.endswith(_ENDINGS)
     delimiter = options.delimiter or _delimiter(text, plain)
     cells = next(csv.reader([text], delimiter=delimiter), []) if quoted else text.split(delimiter)
@@ -176,7 +177,7 @@ def _look(path: Path, options: RatingOptions, role: Role | None = None) -> Table
     given = [getattr(options, field) for field in USUAL_NAMES]
     if not text or any(cell.strip().lower() in usual or cell in given for cell in cells):
         return TableFile(file, delimiter, quoted, cells, True)
-    by_name = _WITHOUT_HEADER.get(_stem(path))
+    by_name = _WITHOUT_HEADER.get(_stem(file))
     columns = _IN_ORDER.get(role) if role is not None else by_name and by_name[1]
     if columns is None:
         return None
@@ -207,16 +208,21 @@ def _delimiter(text: str, name: str) -> str:
     return max(",;|\t", key=text.count)
 
 
-def _stem(path: Path) -> str:
-    """The name without .gz and without the ending, which of u.data and u.item says what they hold."""
-    name = path.name.lower().removesuffix(".gz")
+def _name(file: InputFile) -> str:
+    """The name of a file, or of a member of a zip, without folders and without .gz."""
+    return (file.member or file.path.name).rpartition("/")[2].lower().removesuffix(".gz")
+
+
+def _stem(file: InputFile) -> str:
+    """The name without its ending, which of u.data and u.item says what they hold."""
+    name = _name(file)
     return name if name.startswith("u.") else name.partition(".")[0]
 
 
 def _chosen(path: Path, options: RatingOptions, role: Role) -> TableFile:
     if not path.is_file():
         raise ReadError(f"{path}: there is no such file")
-    table = _look(path, options, role)
+    table = _look(InputFile(path), options, role)
     assert table is not None  # of a role, the columns are known
     return table
 

@@ -49,7 +49,7 @@ class RatingsSource:
 
     def fingerprint(self) -> str:
         """Hashes everything that decides what reading gives: options and the bytes of all files."""
-        paths = [table.file.path for table in self.files.tables]
+        paths = list(dict.fromkeys(table.file.path for table in self.files.tables))  # of a zip, one
         if self.files.libraries is not None:
             paths = sorted(self.files.libraries.parent.glob("*.dat*"))
         options = {name: value for name, value in asdict(self.options).items() if name not in ("taggings", "titles")}

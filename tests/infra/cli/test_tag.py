@@ -12,7 +12,7 @@ from tagcore import Corpus
 from tagcore.baselines import KNN, OneVsRestLinear
 from tagcore.features.rows import InMemory
 from tagcore.fitting import fit_calibrated
-from tagcore.models import PMM
+from tagcore.models import PMM, Blend
 from tagcore.tagger import Tagger
 from tagcore.text import Vectoriser
 from tasks.registry import client
@@ -172,6 +172,32 @@ def test_only_a_calibrated_score_is_called_a_probability(run):
     assert json.loads(lines[0])["calibrated"] is True
 
 
+def test_unlikely_tags_are_left_out_and_texts_without_a_likely_one_are_told(run, write):
+    file = write("a.txt", "red apple\n\nquince")  # no word of the last is known: cars has 0.6 of all texts
+    lines, told = run(file=file, min_confidence=0.61, as_json=True)
+    apple, blank, quince = map(json.loads, lines)
+    assert apple["tags"][0]["tag"] == "fruit"
+    assert min(tag["score"] for tag in apple["tags"]) >= 0.61
+    assert "abstained" not in apple | blank
+    assert quince["abstained"] is True
+    assert quince["tags"] == []
+    assert "abstained from 1 of 3 texts: no tag of theirs has 0.61" in told
+    lines, told = run(file=file, min_confidence=0.59)
+    assert [bool(line) for line in lines] == [True, False, True]
+    assert "abstained" not in told
+
+
+def test_a_single_text_that_gets_no_tag_is_told_the_likeliest(run):
+    (line,), told = run("quince", min_confidence=0.99)  # no known word: the most popular tags, none of which all have
+    assert line == ""
+    assert "abstained: the likeliest tag, cars 0.600, is below 0.99" in told
+    (line,), told = run("quince", min_confidence=0.5)
+    assert line == "cars 0.600"
+    assert "abstained" not in told
+    _, told = run("apple", model="bare", min_confidence=0.5)
+    assert "--min-confidence compares these scores" in told
+
+
 def test_texts_without_a_known_word_are_told_and_get_the_popular_tags(run):
     lines, told = run("zzz")
     assert "no word of this text is known: it gets the most popular tags" in told
@@ -236,6 +262,21 @@ def test_a_text_without_a_known_word_is_explained_by_that(run):
     assert told["tags"][0]["fallback"] == "no word of it is known"
     lines, _ = run("zeppelin", model="pmm", k=1, explain=True)
     assert any("(no word of it is known)" in line for line in lines)
+
+
+def test_a_blend_tells_which_member_said_what(run, folder):
+    corpus, vectoriser = Corpus.from_texts(TEXTS, TAGS), Vectoriser()
+    model = Blend(members=["OneVsRestLinear", "KNN"]).fit(vectoriser.fit_transform(TEXTS), corpus.tags)
+    Tagger(vectoriser, model, corpus.tag_names).save(folder / "blend")
+    (line,), err = run("red car", k=1, as_json=True, explain=True, model="blend")
+    found = json.loads(line)
+    assert found["calibrated"]
+    assert "not calibrated" not in err
+    assert [said["member"] for said in found["tags"][0]["members"]] == ["OneVsRestLinear", "KNN"]
+    assert {said["place"] for said in found["tags"][0]["members"]} == {1}
+    assert [word["word"] for word in found["tags"][0]["words"]] == ["car", "red"]
+    lines, _ = run("red car", k=1, explain=True, model="blend")
+    assert any("KNN: place 1, score" in line for line in lines)
 
 
 def test_records_are_read_by_the_fields_of_the_model(run, write, folder):

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import zipfile
 from datetime import UTC, datetime
 
 import pytest
@@ -312,3 +313,20 @@ def test_real_sets_are_known(shared_data):
     assert holds_ratings(shared_data / "ml-latest-small")
     assert holds_ratings(shared_data / "hetrec2011-lastfm-2k")
     assert not any(holds_ratings(shared_data / name) for name in ("citeulike-t", "bibtex", "uci", "stackexchange"))
+
+
+def test_a_zip_is_read_as_its_folder_would_be(tmp_path):
+    with zipfile.ZipFile(tmp_path / "ml.zip", "w") as archive:
+        archive.writestr("ml/ratings.csv", "userId,movieId,rating\n1,1,4.0\n")
+        archive.writestr("ml/tags.csv", "userId,movieId,tag\n1,1,sad\n")
+        archive.writestr("ml/movies.csv", "movieId,title,genres\n1,Heat,War\n")
+        archive.writestr("ml/README.txt", "user,item,rating\n")
+    assert holds_ratings(tmp_path / "ml.zip")
+    ratings, taggings = RatingsSource(tmp_path / "ml.zip").read()
+    assert (cells(ratings), ratings.item_titles) == ([("1", "1", 4.0)], ["Heat"])
+    assert taggings.tag_names == ["sad", "war"]
+    with zipfile.ZipFile(tmp_path / "notes.zip", "w") as archive:
+        archive.writestr("notes.csv", "id,text,tags\n1,a,b\n")
+    assert not holds_ratings(tmp_path / "notes.zip")
+    with pytest.raises(ReadError, match=r"notes\.zip: holds no file of ratings"):
+        RatingsSource(tmp_path / "notes.zip")

@@ -14,11 +14,12 @@ from sklearn.base import clone
 
 from tagcore.baselines import BCS, LEML, WSABIE, OneVsRestLinear, PassiveAggressive, Ridge
 from tagcore.features.rows import InMemory
-from tagcore.models import BMLPL, BOMC, PMM
+from tagcore.models import BMLPL, BOMC, PMM, TagiCoFi
 from tagcore.models.bomc.shards import Documents
 from tagcore.models.pmm import learning
 from tagcore.shards import InProcess, Shard, Shards, row_shards
 from tagcore.store.storage import Folder
+from tagcore.synthetic.ratings import PlantedRatings
 from tagcore.training import Checkpoints
 from tasks.cluster import dask_executor as cluster_executor
 from tasks.cluster.backends import Cluster, LocalWorkers, Scheduler, report_traffic
@@ -60,6 +61,10 @@ def models_on(executor):
     models = [PassiveAggressive(max_iter=2), OneVsRestLinear(), Ridge(), Ridge(solver="cg")]
     models += [LEML(4, max_iter=2), WSABIE(4, max_iter=2), BCS(4), PMM(n_classes=4, max_iter=2, n_shards=3)]
     fitted = [model.fit(X, Y, executor=executor) for model in models]
+    made = PlantedRatings(120, 80, n_groups=4, n_tags=20, ratings_per_user=30, seed=3)
+    few = {"max_iter": 2, "n_shards": 3, "random_state": 0}
+    rating_models = [TagiCoFi(gamma=1.0, **few), TagiCoFi(solver="gd", **few)]
+    fitted += [model.fit(made.ratings(), made.taggings(), executor=executor) for model in rating_models]
     return [getattr(model, name).tobytes() for model in fitted for name in model._arrays]
 
 
@@ -127,6 +132,25 @@ def test_a_published_model_survives_a_killed_worker(model, processes, executor):
 
     found = clone(model).fit_rows(InMemory(X, Y), executor=executor, progress=kill)
     assert lost
+    for name in model._arrays:
+        assert np.array_equal(getattr(found, name), getattr(alone, name)), name
+
+
+@pytest.mark.parametrize("solver", ["als", "gd"])
+def test_tagicofi_survives_a_killed_worker(solver, processes, executor):
+    """in mid of its rounds, with what workers keep between the steps of one."""
+    processes.grow(3)
+    made = PlantedRatings(300, 120, n_groups=4, n_tags=20, ratings_per_user=30, seed=3)
+    model = TagiCoFi(solver=solver, max_iter=6, tol=0.0, n_shards=4, random_state=0)
+    alone = clone(model).fit(made.ratings(), made.taggings())
+    lost = []
+
+    def kill(done, total, known):
+        if done == 3:
+            lost.append(processes.kill_worker())
+
+    found = clone(model).fit(made.ratings(), made.taggings(), executor=executor, progress=kill)
+    assert lost[0] > 0
     for name in model._arrays:
         assert np.array_equal(getattr(found, name), getattr(alone, name)), name
 

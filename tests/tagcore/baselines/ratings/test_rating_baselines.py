@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tagcore.baselines import DampedBiases, ItemMean, UserMean
+from tagcore.baselines import DampedBiases, ItemKNN, ItemMean, PopularItems, UserMean
 from tagcore.ratings import Ratings
+from tagcore.synthetic.ratings import PlantedRatings
 
 TRIPLES = st.lists(
     st.tuples(st.integers(0, 4), st.integers(0, 3), st.integers(1, 10)),
@@ -81,3 +82,57 @@ def test_odd_dampings_are_named(damping):
     for name in ("item_damping", "user_damping"):
         with pytest.raises(ValueError, match=f"{name} "):
             DampedBiases(**{name: damping}).fit(ratings)
+
+
+@given(TRIPLES)
+def test_popular_items_are_those_of_most_users(triples):
+    ratings = ratings_of(triples)
+    cells, (users, items) = plain(ratings), all_pairs(ratings)
+    raters = len({u for u, *_ in cells})
+    expected = [sum(i == item for _, i, _ in cells) / raters for item in items]
+    np.testing.assert_allclose(PopularItems().fit(ratings).predict(users, items), expected)
+
+
+def neighbours_by_loops(ratings, base, k, shrinkage):
+    """item -> {similar item: how much}, by pairs of columns."""
+    E, Y = np.zeros(ratings.matrix.shape), np.zeros(ratings.matrix.shape, bool)
+    for u, i, v in plain(ratings):
+        E[u, i], Y[u, i] = v - base.mean_ - base.user_biases_[u] - base.item_biases_[i], True
+    found = {}
+    for i in range(E.shape[1]):
+        alike = {}
+        for j in range(E.shape[1]):
+            n, norm = (Y[:, i] & Y[:, j]).sum(), np.sqrt((E[:, i] ** 2).sum() * (E[:, j] ** 2).sum())
+            if i != j and n and norm > 0:
+                alike[j] = float(E[:, i] @ E[:, j] / norm * n / (n + shrinkage))
+        best = sorted((j for j in alike if alike[j] > 0), key=lambda j: (-round(alike[j], 12), j))[:k]
+        found[i] = {j: alike[j] for j in best}
+    return found, E, Y
+
+
+@given(TRIPLES, st.integers(1, 5), st.sampled_from([0.0, 2.0]))
+@settings(max_examples=40, deadline=None)
+def test_item_neighbours_are_those_of_loops_over_pairs(triples, k, shrinkage):
+    ratings = ratings_of(triples)
+    users, items = all_pairs(ratings)
+    base = DampedBiases().fit(ratings)
+    found, E, Y = neighbours_by_loops(ratings, base, k, shrinkage)
+    expected = base.predict(users, items)
+    for n, (u, i) in enumerate(zip(users, items, strict=True)):
+        near = {j: s for j, s in found.get(i, {}).items() if u >= 0 and Y[u, j]}
+        if near:
+            expected[n] += sum(s * E[u, j] for j, s in near.items()) / sum(near.values())
+    model = ItemKNN(k, shrinkage).fit(ratings)
+    tied = any(len({round(s, 9) for s in row.values()}) < len(row) for row in found.values())
+    if not tied:
+        np.testing.assert_allclose(model.predict(users, items), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_item_neighbours_beat_biases_where_tastes_differ():
+    made = PlantedRatings(300, 60, n_factors=2, ratings_per_user=25, noise=0.3, seed=4)
+    whole = made.ratings()
+    out = np.random.default_rng(0).random(len(whole)) < 0.3
+    learnt = whole.take(np.flatnonzero(~out))
+    users, items, values = (whole.table[c].to_numpy()[out] for c in ("user", "item", "value"))
+    errors = [np.abs(m.fit(learnt).predict(users, items) - values).mean() for m in (ItemKNN(), DampedBiases())]
+    assert errors[0] < 0.97 * errors[1]

@@ -1,0 +1,274 @@
+"""The estimator: members, folds, combiner and guard."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import expit
+from sklearn.base import clone
+
+from tagcore.base import require_array, require_lists
+from tagcore.features.rows import Rows
+from tagcore.models.blend import kernel
+from tagcore.models.blend.combiner import Combiner, fit_combiner, fit_slope, no_combiner
+from tagcore.models.blend.folds import NEVER, fold_numbers, guard_rows
+from tagcore.models.blend.members import MemberList, make_members
+from tagcore.models.blend.pairs import Pairs, TagCounts, held_out_pairs, joined, member_scores, words_of
+from tagcore.models.blend.quality import ndcg_of_pairs
+from tagcore.parameters import SEED, Whole, limits
+from tagcore.scoring.explanation import Explanation
+from tagcore.shards import freeze
+from tagcore.tag_model import TagModel
+from tagcore.training import FitContext
+
+THE_BLEND = -1  # what serves, where no member does
+_SLOPE_DOCUMENTS = 1000
+
+
+class Voice(NamedTuple):
+    """What one member says of a tag: its score, the tag's place among all (from 1), and how likely that makes it."""
+
+    member: str
+    score: float
+    place: int
+    probability: float
+
+
+class Blend(TagModel):
+    """A stack over taggers, whose scores are log-odds that a tag is right: probabilities need no calibrator.
+
+    Members are fitted without some folds of the documents and score these. The pool of a document is the best tags of
+    each member; a small combiner (a logistic curve with products, and boosted trees, the mean of both) learns from
+    those pairs which are right. A slice of the scored documents that the combiner has not seen guards: where the blend
+    is no better there (nDCG@5) than its best member, that member serves alone. Then members are fitted on all.
+
+    Parameters
+    ----------
+    members : class names, or `{"model": name, parameter: value, …}`; the first leads. None: OneVsRestLinear, KNN and
+        independent BOMC with noise 1.
+    pool : how many of each member's best tags are looked at; others are not suggested.
+    n_folds : of 5, every document is scored; of 1, a fifth of them. None: 5 below 5,000 documents.
+    n_trees : boosted trees of the combiner, where 400 documents or more were scored.
+    random_state : seed of folds, guard, trees and members.
+
+    Examples
+    --------
+    >>> words = [[1.0, 0.0], [0.0, 1.0]] * 20
+    >>> model = Blend(members=["Popular", "KNN"]).fit(words, [[1, 0], [0, 1]] * 20)
+    >>> model.top_k([[2.0, 1.0]], 1)[0]
+    array([[0]])
+    """
+
+    _arrays = (
+        "slopes_",
+        "weights_",
+        "tree_starts_",
+        "split_features_",
+        "thresholds_",
+        "children_",
+        "values_",
+        "tag_documents_",
+        "met_starts_",
+        "met_tags_",
+        "met_counts_",
+        "guard_",
+    )
+    _facts = ("serving_", "n_documents_")
+    _rounds = ("n_trees",)
+    _limits = limits(
+        members=MemberList(),
+        pool=Whole(1, kernel.RANKS),
+        n_folds=Whole(1, 5, none=True),
+        n_trees=Whole(0, 10_000),
+        random_state=SEED,
+    )
+    gives_probabilities = True
+
+    slopes_: np.ndarray  # (members, 2) slope and intercept of each member's score as log-odds
+    guard_: np.ndarray  # nDCG@5 of the blend, then of every member, on the slice that guards
+    serving_: int  # the number of the member that serves alone, or -1
+
+    def __init__(
+        self,
+        members: Sequence[Any] | None = None,
+        pool: int = 20,
+        n_folds: int | None = None,
+        n_trees: int = 100,
+        random_state: int = 0,
+    ) -> None:
+        self.members = members
+        self.pool = pool
+        self.n_folds = n_folds
+        self.n_trees = n_trees
+        self.random_state = random_state
+
+    @property
+    def member_names(self) -> list[str]:
+        """Class names of the members, with numbers where two have one."""
+        names = [type(member).__name__ for member in self._made()]
+        return [
+            f"{name} {names[:i].count(name) + 1}" if names.count(name) > 1 else name for i, name in enumerate(names)
+        ]
+
+    def proba(self, scores: np.ndarray) -> np.ndarray:
+        return expit(scores)
+
+    def voices(self, X: Any, tag: int) -> list[Voice]:
+        """What each member says of a tag of the one document X."""
+        scores = member_scores(self._fitted(), self._checked(X))[:, 0]
+        odds = self.slopes_[:, 0] * scores[:, tag] + self.slopes_[:, 1]
+        places = [int((row > row[tag]).sum() + (row[:tag] == row[tag]).sum()) + 1 for row in scores]
+        return [
+            Voice(name, float(row[tag]), place, float(expit(z)))
+            for name, row, place, z in zip(self.member_names, scores, places, odds, strict=True)
+        ]
+
+    def explain(self, X: Any, tag: int) -> Explanation | None:
+        """What each word did to the score of the first member that can tell, of those that serve; None without one."""
+        members = self._fitted()
+        serving = members if self.serving_ == THE_BLEND else [members[self.serving_]]
+        able = [member for member in serving if hasattr(member, "explain")]
+        return able[0].explain(self._checked(X), tag) if able else None
+
+    def _fit(self, rows: Rows, context: FitContext) -> None:
+        members, Y = self._made(), rows.labels(slice(0, rows.n_rows))
+        folds = fold_numbers(rows.n_rows, self.n_folds, self.random_state)
+        held = [int(fold) for fold in np.unique(folds) if fold != NEVER]
+        fits = _Fits(context, (len(held) + 1) * len(members))
+        self.slopes_ = np.tile([1.0, 0.0], (len(members), 1))
+        self.guard_, self.serving_ = np.zeros(1 + len(members)), 0
+        combiner = no_combiner(len(members))
+        if held:
+            pairs = self._scored_pairs(members, rows, Y, folds, held, fits)
+            combiner = self._choose(pairs, Y, len(members))
+        self.weights_, self.tree_starts_, self.split_features_ = combiner.arrays[:3]
+        self.thresholds_, self.children_, self.values_ = combiner.arrays[3:]
+        counts = TagCounts.of(Y)
+        self.n_documents_, self.tag_documents_ = counts.n_documents, counts.documents
+        self.met_starts_, self.met_tags_, self.met_counts_ = counts.starts, counts.tags, counts.counts
+        for number, member in enumerate(members):
+            fits.fit(member, rows, f"member{number}")
+            for name in (*member._all_arrays(), *member._all_facts()):
+                setattr(self, _stored_name(number, name), getattr(member, name))
+        self._ready = members
+
+    def _scored_pairs(
+        self, members: list[TagModel], rows: Rows, Y: sp.csr_matrix, folds: np.ndarray, held: list[int], fits: "_Fits"
+    ) -> Pairs:
+        """Pairs of every document that is held out once, scored by members that have not seen it."""
+        parts = []
+        for fold in held:
+            seen, unseen = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+            learnt = rows.select(seen)
+            fitted = [
+                fits.fit(clone(member), learnt, f"fold{fold}-member{number}") for number, member in enumerate(members)
+            ]
+            counts = TagCounts.of(Y[seen])
+            if fold == held[0]:
+                self.slopes_ = _slopes(fitted, rows, unseen, self.pool)
+            parts.append(held_out_pairs(fitted, rows, unseen, self.pool, freeze(self.slopes_[0].copy()), counts))
+        return joined(parts)
+
+    def _choose(self, pairs: Pairs, Y: sp.csr_matrix, n_members: int) -> Combiner:
+        """Lets the guard decide what serves; the combiner of a blend then learns from the guard's documents, too."""
+        guard = guard_rows(pairs.rows, Y.shape[0], self.random_state)
+        trial = fit_combiner(pairs.of_rows(~guard), n_members, self.n_trees, self.random_state)
+        guarded = pairs.of_rows(guard)
+        scores = [trial(guarded.features, n_members)]
+        scores += [np.ascontiguousarray(guarded.features[:, 3 * m]) for m in range(n_members)]
+        self.guard_ = np.array([ndcg_of_pairs(s, guarded, Y, 5).mean() for s in scores])
+        best = int(np.argmax(self.guard_[1:]))
+        self.serving_ = THE_BLEND if self.guard_[0] > self.guard_[1 + best] else best
+        if self.serving_ != THE_BLEND:
+            return no_combiner(n_members)
+        return fit_combiner(pairs, n_members, self.n_trees, self.random_state)
+
+    def _scores(self, X: sp.csr_matrix) -> np.ndarray:
+        members = self._fitted()
+        if self.serving_ != THE_BLEND:
+            slope, intercept = self.slopes_[self.serving_]
+            return slope * np.asarray(members[self.serving_]._scores(X), np.float64) + intercept
+        scores, lead = member_scores(members, X), freeze(self.slopes_[0].copy())
+        indptr, tags, features = kernel.pair_features(scores, words_of(X), self.pool, lead, *self._counts().arrays)
+        found = self._combiner()(features, len(members))
+        return kernel.spread_scores(indptr, tags, found, scores[0], lead)
+
+    def _made(self) -> list[TagModel]:
+        return make_members(self.members, self.random_state)
+
+    def _fitted(self) -> list[TagModel]:
+        """The members, made of the arrays that stand on this model where it was loaded."""
+        if self.__dict__.get("_ready") is None:
+            members = self._made()
+            for number, member in enumerate(members):
+                for name in (*member._all_arrays(), *member._all_facts()):
+                    setattr(member, name, getattr(self, _stored_name(number, name)))
+            self._ready = members
+        return self._ready
+
+    def _combiner(self) -> Combiner:
+        trees = (self.tree_starts_, self.split_features_, self.thresholds_, self.children_, self.values_)
+        return Combiner(*map(freeze, (self.weights_, *trees)))
+
+    def _counts(self) -> TagCounts:
+        met = (self.met_starts_, self.met_tags_, self.met_counts_)
+        return TagCounts(self.n_documents_, *map(freeze, (self.tag_documents_, *met)))
+
+    def _all_arrays(self) -> tuple[str, ...]:  # type: ignore[override]  # of this one: its members have more
+        return (*self._arrays, *self._names_of_members("_all_arrays"))
+
+    def _all_facts(self) -> tuple[str, ...]:  # type: ignore[override]
+        return (*self._common_facts, *self._facts, *self._names_of_members("_all_facts"))
+
+    def _names_of_members(self, kind: str) -> list[str]:
+        members = enumerate(self._made())
+        return [_stored_name(number, name) for number, member in members for name in getattr(member, kind)()]
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        members = self._fitted()
+        m, n_tags = len(members), self.n_labels_
+        Whole(THE_BLEND, m - 1).check("serving_", self.serving_)
+        Whole().check("n_documents_", self.n_documents_)
+        require_array(self.slopes_, (m, 2), np.float64, "slopes_")
+        require_array(self.guard_, (m + 1,), np.float64, "guard_", 0, 1)
+        self._combiner().check(m)
+        require_array(self.tag_documents_, (n_tags,), np.int64, "tag_documents_", 0, self.n_documents_)
+        require_lists(self.met_starts_, self.met_tags_, n_tags, n_tags, "tags that meet")
+        require_array(self.met_counts_, self.met_tags_.shape, np.int32, "met_counts_", 0, self.n_documents_)
+        for member, name in zip(members, self.member_names, strict=True):
+            if (member.n_labels_, member.n_features_in_) != (n_tags, self.n_features_in_):
+                raise ValueError(f"its member {name} has other tags or words than it has itself")
+            member._check_state()
+
+
+class _Fits:
+    """Fits members one after the other, each with checkpoints of its own, and tells how many are done."""
+
+    def __init__(self, context: FitContext, total: int) -> None:
+        self._context, self._total, self._done = context, total, 0
+
+    def fit(self, member: TagModel, rows: Rows, name: str) -> TagModel:
+        context = self._context
+        checkpoints = context.checkpoints.inside(name) if context.checkpoints else None
+        member.fit_rows(rows, executor=context.executor, checkpoints=checkpoints)
+        self._done += 1
+        context.progress(self._done, self._total, {})
+        return member
+
+
+def _stored_name(number: int, name: str) -> str:
+    """The attribute that holds an array of a member."""
+    return f"member{number}_{name}"
+
+
+def _slopes(members: list[TagModel], rows: Rows, unseen: np.ndarray, pool: int) -> np.ndarray:
+    """How likely each member's score makes a tag, of some documents that it has not seen."""
+    X, Y = rows.select(unseen[:_SLOPE_DOCUMENTS]).load(slice(0, min(unseen.size, _SLOPE_DOCUMENTS)))
+    slopes = []
+    for member in members:
+        tags, scores = member.top_k(X, pool)
+        numbers = np.repeat(np.arange(X.shape[0]), tags.shape[1])
+        slopes.append(fit_slope(scores.ravel(), np.asarray(Y[numbers, tags.ravel()]).ravel() > 0))
+    return np.array(slopes)

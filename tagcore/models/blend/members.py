@@ -1,0 +1,53 @@
+"""The taggers that a blend is made of, as plain data: class names, with parameters where they differ from the usual."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tagcore.base import registered_models
+from tagcore.tag_model import TagModel
+
+DEFAULT_MEMBERS: tuple[Any, ...] = (
+    "OneVsRestLinear",
+    "KNN",
+    {"model": "BOMC", "variant": "independent", "noise": 1.0},
+)
+MOST_MEMBERS = 16
+
+
+@dataclass(frozen=True)
+class MemberList:
+    """The limit of a blend's `members`: None, or some class names and `{"model": name, parameter: value, …}`."""
+
+    def check(self, name: str, value: Any) -> None:
+        if value is None:
+            return
+        if isinstance(value, str) or not isinstance(value, Sequence) or not 1 <= len(value) <= MOST_MEMBERS:
+            raise ValueError(f"{name} must be None or a list of 1 to {MOST_MEMBERS} models, got {value!r:.100}")
+        for member in value:
+            try:
+                make_member(member, 0)._check_params()
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from error
+
+
+def make_members(members: Sequence[Any] | None, seed: int) -> list[TagModel]:
+    """Makes the members, the first of which leads: it says which tags others are seen beside."""
+    return [make_member(member, seed) for member in (DEFAULT_MEMBERS if members is None else members)]
+
+
+def make_member(member: Any, seed: int) -> TagModel:
+    """Makes a tagger of its plain form; ValueError says what is wrong with any other."""
+    plain = {"model": member} if isinstance(member, str) else member
+    if not isinstance(plain, dict) or not isinstance(plain.get("model"), str):
+        raise ValueError(f'a member is {member!r:.100}, expected a class name or {{"model": name, …}}')
+    known, name = registered_models(), plain["model"]
+    cls = known.get(name)
+    if cls is None or not issubclass(cls, TagModel) or name == "Blend":
+        choices = sorted(n for n, c in known.items() if issubclass(c, TagModel) and n != "Blend")
+        raise ValueError(f"a member is {name!r:.100}, expected one of {', '.join(choices)}")
+    params = {key: value for key, value in plain.items() if key != "model"}
+    defaults = cls().get_params()
+    if unknown := sorted(set(params) - set(defaults), key=str):
+        raise ValueError(f"{name} has no parameter {unknown[0]!r:.100}; it has {', '.join(sorted(defaults))}")
+    return cls(**({"random_state": seed} if "random_state" in defaults else {}) | params)

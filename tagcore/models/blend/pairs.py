@@ -1,0 +1,97 @@
+"""Pairs of documents and tags that members hold likely, with what each says of them, made block by block."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from tagcore.base import block_rows
+from tagcore.features.rows import Rows
+from tagcore.models.blend import kernel
+from tagcore.shards import freeze
+from tagcore.tag_model import TagModel
+
+_CELLS = 1_000_000  # scores of one member that are formed together
+
+
+@dataclass(frozen=True, eq=False)
+class TagCounts:
+    """How many documents have each tag, and each two tags that more than one has; of those that members learnt from."""
+
+    n_documents: int
+    documents: np.ndarray  # (L,)
+    starts: np.ndarray  # the tags met by tag t are tags[starts[t] : starts[t + 1]], rising
+    tags: np.ndarray
+    counts: np.ndarray
+
+    @classmethod
+    def of(cls, Y: sp.csr_matrix) -> "TagCounts":
+        present = sp.csr_matrix((np.ones(Y.nnz, np.int32), Y.indices, Y.indptr), shape=Y.shape)
+        met = (present.T @ present).tocsr()
+        met.setdiag(0)
+        met.data[met.data < 2] = 0
+        met.eliminate_zeros()
+        met.sort_indices()
+        return cls(
+            Y.shape[0],
+            freeze(np.bincount(Y.indices, minlength=Y.shape[1]).astype(np.int64)),
+            freeze(met.indptr.astype(np.int64)),
+            freeze(met.indices.astype(np.int32)),
+            freeze(met.data.astype(np.int32)),
+        )
+
+    @property
+    def arrays(self) -> tuple:
+        return self.documents, self.n_documents, self.starts, self.tags, self.counts
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Pairs of some documents: features, whether the document has the tag, and the document's row among all."""
+
+    features: np.ndarray
+    hits: np.ndarray
+    rows: np.ndarray
+    tags: np.ndarray
+
+    def of_rows(self, chosen: np.ndarray) -> "Pairs":
+        """The pairs of some documents; `chosen` marks them among all."""
+        at = chosen[self.rows]
+        return Pairs(self.features[at], self.hits[at], self.rows[at], self.tags[at])
+
+
+def member_scores(members: Sequence[TagModel], X: sp.csr_matrix) -> np.ndarray:
+    """(members, rows, tags) scores of checked rows."""
+    return freeze(np.stack([np.asarray(member._scores(X), np.float64) for member in members]))
+
+
+def words_of(X: sp.csr_matrix) -> np.ndarray:
+    """How many different words every row has."""
+    return freeze(np.diff(X.indptr).astype(np.int64))
+
+
+def held_out_pairs(
+    members: Sequence[TagModel], rows: Rows, held: np.ndarray, pool: int, lead: np.ndarray, counts: TagCounts
+) -> Pairs:
+    """Pairs of the rows `held`, which the members and the counts have not seen; of their tags only hits tell."""
+    selected, parts = rows.select(held), []
+    step = block_rows(rows.n_labels, _CELLS)
+    for start in range(0, held.size, step):
+        block = slice(start, min(start + step, held.size))
+        X, Y = selected.load(block)
+        scores = member_scores(members, X)
+        indptr, tags, features = kernel.pair_features(scores, words_of(X), pool, lead, *counts.arrays)
+        numbers = np.repeat(np.arange(X.shape[0]), np.diff(indptr))
+        hits = np.asarray(Y[numbers, tags]).ravel() > 0
+        parts.append(Pairs(features, hits, held[block][numbers], tags))
+    names = ("features", "hits", "rows", "tags")
+    return Pairs(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def joined(parts: Sequence[Pairs]) -> Pairs:
+    """The pairs of all folds, in the order of rows."""
+    names = ("features", "hits", "rows", "tags")
+    whole = Pairs(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    order = np.argsort(whole.rows, kind="stable")
+    return Pairs(*(getattr(whole, name)[order] for name in names))

@@ -196,7 +196,8 @@ class SGPS(ClassModel):
     def predict(self, X: Any) -> np.ndarray:
         """The class of the highest latent mean, which is right more often than that of the highest probability:
         variances, by which probabilities are shrunk, differ from class to class."""
-        return self.classes_[np.argmax(self.predict_latent(X), axis=1)]
+        best = np.argmax(self.predict_latent(X), axis=1)
+        return self.classes_[best]
 
     def predict_latent(self, X: Any) -> np.ndarray:
         """Latent means (n, C), of which probabilities are the softmax."""

@@ -33,6 +33,7 @@ SECTIONS = {
     "bomc": Section("speed", "BOMC: training speed"),
     "bmlpl": Section("speed", "BMLPL: training speed"),
     "pmm": Section("speed", "PMM: speed"),
+    "sgps": Section("speed", "SGPS: training speed"),
     "tagicofi": Section("speed", "TagiCoFi: speed"),
     "coupling": Section("bomc", "BOMC: coupled against independent tags"),
     "topics": Section("bmlpl", "BMLPL: 20 topics of each set"),
@@ -42,6 +43,8 @@ SECTIONS = {
     "evidence": Section("gaussian-processes", "Evidence over length scale and amplitude"),
     "cluster": Section("scale", "What a round on a cluster costs"),
     "altered": Section("runs", "Altered model folders"),
+    "crawl": Section("runs", "The crawler: faults, kills, nights, and Scrapy"),
+    "fuzz": Section("runs", "Altered inputs to the parsers"),
     "prefect": Section("runs", "Our Prefect server process against Prefect's command"),
     "runs": Section("runs", "Whole runs: quality, and the overhead of Prefect and MLflow"),
 }

@@ -10,6 +10,9 @@ _CLIENT = "tasks/registry/client.py"
 _CLIENT_TESTS = "tests/tasks/registry/test_client.py"
 _TRACKING_TESTS = "tests/tasks/registry/test_tracking.py"
 _WRITER = "tasks/registry/writer.py"
+_ADDRESSES = "tasks/crawl/addresses.py"
+_ADDRESS_TESTS = "tests/tasks/crawl/test_addresses.py"
+_NIGHT_TESTS = "tests/tasks/crawl/test_night.py"
 _EXECUTOR = "tasks/cluster/dask_executor.py"
 
 TASKS = (
@@ -264,5 +267,40 @@ TASKS = (
         '        step.tell("damaged")\n',
         "",
         _CACHE_TESTS,
+    ),
+    Fault(
+        "a local source opens every port of its machine",
+        _ADDRESSES,
+        "local = (host, port) in self._local\n",
+        "local = host in {name for name, _ in self._local}\n",
+        _ADDRESS_TESTS,
+    ),
+    Fault(
+        "an IPv4 address inside an IPv6 one is not looked at",
+        _ADDRESSES,
+        "            return is_public(inner)\n",
+        "            return True\n",
+        _ADDRESS_TESTS,
+    ),
+    Fault(
+        "a body may expand without end",
+        "tasks/crawl/fetch.py",
+        "if size > limit or (expander is not None and expander.unconsumed_tail):",
+        "if False:",
+        _NIGHT_TESTS,
+    ),
+    Fault(
+        "robots.txt is not asked",
+        "tasks/crawl/crawler.py",
+        "if not rules.allow(address.url):",
+        "if rules.closed:",
+        _NIGHT_TESTS,
+    ),
+    Fault(
+        "an archive keeps answers that were not committed",
+        "tasks/crawl/archive.py",
+        "        self._file.truncate(committed)\n",
+        "",
+        _NIGHT_TESTS,
     ),
 )

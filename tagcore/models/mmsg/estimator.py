@@ -46,8 +46,8 @@ class MMSG(TagModel):
     n_prototypes, covariance, evidence, selector, start, snap, search, length_scale, amplitude, search_iter,
     search_rows, probability, tol, max_iter, epochs, rate, width, window, jitter, max_prototypes, mode, memory,
     n_shards, random_state : as of `SGPS`. Prototypes are documents (`snap`); where they would be too large to move,
-        documents drawn category by category. `evidence="block"` gives probabilities that heed the variance ("mackay"),
-        at a cost of C N M²; without it ("none") they are those of the mean.
+        documents drawn category by category. `evidence="block"` allows probabilities that heed the variance
+        (`probability="mackay"`), at a cost of C N M²; without it ("none") they are those of the mean.
     length_scales : "shared" or "per_class", an amplitude for every category.
 
     Attributes
@@ -113,7 +113,7 @@ class MMSG(TagModel):
         amplitude: float | None = None,
         search_iter: int = 15,
         search_rows: int | None = 1000,
-        probability: str = "mackay",
+        probability: str = "mean",
         tol: float = 1e-3,
         max_iter: int = 50,
         epochs: int = 10,

@@ -57,8 +57,9 @@ class SGPS(ClassModel):
         rows are searched on a part of 800, or 30 for each class.
     length_scale, amplitude : where the search begins; None is half of the median distance of prototypes, and 3.
     search_iter, search_rows : most iterations of L-BFGS, four times as many for "ard"; rows that the search sees.
-    probability : how `predict_proba` turns latents into probabilities, where it is not told: "mackay" shrinks means by
-        their variance, "sample" averages over draws, "mean" (all there is without evidence) ignores the variance.
+    probability : how `predict_proba`, and `predict` with it, turns latents into probabilities: "mean" ignores their
+        variance, which errs least in the class; "mackay" shrinks each mean by its variance and "sample" averages over
+        draws, which are less sure where little is known, and may so prefer another class.
     scaling : "standard" brings columns to unit variance (and dense ones to mean zero), "unit" rows to unit length, as
         words want; "none" leaves them.
     tol, max_iter : Newton's method ends when no element of the gradient is above tol · √N, or after so many steps.
@@ -128,7 +129,7 @@ class SGPS(ClassModel):
         amplitude: float | None = None,
         search_iter: int = 15,
         search_rows: int | None = None,
-        probability: str = "mackay",
+        probability: str = "mean",
         scaling: str = "standard",
         tol: float = 1e-3,
         max_iter: int = 50,

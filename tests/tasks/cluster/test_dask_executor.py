@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from tagcore.baselines import BCS, LEML, WSABIE, OneVsRestLinear, PassiveAggressive, Ridge
 from tagcore.features.rows import InMemory
-from tagcore.models import BMLPL, BOMC, PMM, TagiCoFi
+from tagcore.models import BMLPL, BOMC, MMSG, PMM, TagiCoFi
 from tagcore.models.bomc.shards import Documents
 from tagcore.models.pmm import learning
 from tagcore.shards import InProcess, Shard, Shards, row_shards
@@ -55,12 +55,22 @@ def bits(trained):
     return trained.arrays["centres"].tobytes(), trained.history
 
 
+def many_rows():
+    """as many rows as a Gaussian process parts into shards."""
+    return noisy(2200, 40, 12)
+
+
+def mmsg(**params):
+    return MMSG(search="none", length_scale=0.7, n_prototypes=15, epochs=1, n_shards=3, **params)
+
+
 def models_on(executor):
     """Estimators that spread tags or rows over an executor, as bytes."""
     X, Y = noisy(400, 60, 300)
     models = [PassiveAggressive(max_iter=2), OneVsRestLinear(), Ridge(), Ridge(solver="cg")]
     models += [LEML(4, max_iter=2), WSABIE(4, max_iter=2), BCS(4), PMM(n_classes=4, max_iter=2, n_shards=3)]
     fitted = [model.fit(X, Y, executor=executor) for model in models]
+    fitted.append(mmsg(max_iter=2).fit(*many_rows(), executor=executor))
     made = PlantedRatings(120, 80, n_groups=4, n_tags=20, ratings_per_user=30, seed=3)
     few = {"max_iter": 2, "n_shards": 3, "random_state": 0}
     rating_models = [TagiCoFi(gamma=1.0, **few), TagiCoFi(solver="gd", **few)]
@@ -151,6 +161,24 @@ def test_tagicofi_survives_a_killed_worker(solver, processes, executor):
 
     found = clone(model).fit(made.ratings(), made.taggings(), executor=executor, progress=kill)
     assert lost[0] > 0
+    for name in model._arrays:
+        assert np.array_equal(getattr(found, name), getattr(alone, name)), name
+
+
+@pytest.mark.parametrize("mode", ["store", "stream"])
+def test_mmsg_survives_a_killed_worker(mode, processes, executor):
+    """in mid of Newton's steps, with the latents and features that workers keep between them."""
+    processes.grow(3)
+    model = mmsg(mode=mode, max_iter=5, tol=1e-12)
+    alone = clone(model).fit(*many_rows())
+    lost = []
+
+    def kill(done, total, known):
+        if done == 2:
+            lost.append(processes.kill_worker())
+
+    found = clone(model).fit_rows(InMemory(*many_rows()), executor=executor, progress=kill)
+    assert lost
     for name in model._arrays:
         assert np.array_equal(getattr(found, name), getattr(alone, name)), name
 

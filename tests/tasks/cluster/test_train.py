@@ -17,7 +17,7 @@ def scheduler(tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", ["bmlpl", "bomc"])
+@pytest.mark.parametrize("model", ["bmlpl", "bomc", "mmsg"])
 def test_the_same_model_in_process_on_local_workers_and_at_an_address(model, scheduler, tagflow_at, tmp_path):
     tagflow, found = tagflow_at(tmp_path / "home"), {}
     for cluster in ("none", "local:2", scheduler):

@@ -10,7 +10,7 @@ from uuid import UUID
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.context import TaskRunContext
 
-# (step, what happened: "start", "progress", "made", "stands", "damaged")
+# (step, what happened: "start", "progress", "made", "stands", "damaged", "left out")
 Listener = Callable[["ProgressReporter", str], None]
 
 _listeners: list[Listener] = []

@@ -14,6 +14,7 @@ from tagcore.store.files import require_writable
 from tasks.evaluate import EvaluatedModel
 from tasks.kinds import kind_of, require_models
 from tasks.naming import data_name, errors_name_source, registered_name
+from tasks.progress import ProgressReporter
 from tasks.promotion.decision import Candidate
 from tasks.promotion.rules import choose_challenger
 from tasks.recipe import Recipe
@@ -118,7 +119,13 @@ def build_jobs(recipe: Recipe, data: Path, workspace: Workspace, point: str = ""
             if key not in prepared:
                 title = preparation["title"] + _told(documents)
                 prepared[key] = prepare(recipe, data, preparation | {"title": title}, workspace)
+            if model.most_cells is not None and (cells := kind.cells(prepared[key])) > model.most_cells:
+                left_out = f"{cells:,} words × tags, it takes {model.most_cells:,} (most_cells of the recipe)"
+                ProgressReporter(f"leave out {model.label}{which}", remark=left_out).tell("left out")
+                continue
             jobs.append(Job(model, prepared[key], seed, which))
+    if not jobs:
+        raise ValueError(f"{recipe.name}: every model is left out: the data have more words × tags than most_cells")
     return jobs
 
 

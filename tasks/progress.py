@@ -11,7 +11,7 @@ from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.context import FlowRunContext, TaskRunContext
 from prefect.logging import get_run_logger
 
-# (step, what happened: "start", "progress", "made", "stands", "damaged")
+# (step, what happened: "start", "progress", "made", "stands", "damaged", "left out")
 Listener = Callable[["ProgressReporter", str], None]
 
 _listeners: list[Listener] = []

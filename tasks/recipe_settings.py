@@ -229,6 +229,9 @@ class ModelSettings(ModelChoice):
     calibrate: Annotated[
         Literal["isotonic", "platt"] | None, BeforeValidator(lambda given: None if given == "none" else given)
     ] = Field("isotonic", description='how scores become probabilities of being right; "none" leaves them as they are')
+    most_cells: int | None = Field(
+        None, ge=1, description="words × tags: where there are more the model is left out, and that is said"
+    )
     called: str = Field("", description="its name in tables, instead of its class and parameters")
     thresholds: str | None = Field(
         None, description='"cross-validated": the tags\' thresholds of best F1; or a class name: those of that model'

@@ -39,6 +39,7 @@ SECTIONS = {
     "topics": Section("bmlpl", "BMLPL: 20 topics of each set"),
     "inference": Section("bmlpl", "BMLPL: quality against time"),
     "lowrank": Section("bmlpl", "Low-rank baselines of the BMLPL paper"),
+    "classifiers": Section("gaussian-processes", "SGPS against scikit-learn"),
     "evidence": Section("gaussian-processes", "Evidence over length scale and amplitude"),
     "cluster": Section("scale", "What a round on a cluster costs"),
     "altered": Section("runs", "Altered model folders"),

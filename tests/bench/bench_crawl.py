@@ -69,6 +69,7 @@ def _faults(pages: int) -> dict[str, Any]:
                         break
                     if kill is not None and int(line) > kill * pages // 8:
                         os.kill(pid, signal.SIGKILL)
+                        kill = None  # lines that it wrote before may still come
             child.stdin.close()
         found = documents_in(Path(whole))
         good = {f"{address}{note.path}" for note in site.notes.values()} | {address + path for path in GOOD_FAULTS}

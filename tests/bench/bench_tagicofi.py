@@ -57,7 +57,6 @@ def against_rivals() -> list[Row]:
         for name, what in RIVALS.items():
             if python := os.environ.get(f"TAGFLOW_{name.upper()}_PYTHON"):
                 found[what] = rival(python, name, paths)
-    print(found, flush=True)
     target = max(min(point["mae"] for point in f["curve"]) for f in found.values() if f["curve"])
     return [
         {

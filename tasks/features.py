@@ -7,11 +7,12 @@ import pyarrow.compute as pc
 from prefect import task
 from prefect.states import State
 
-from tagcore.features.build import FeatureView, make_features
+from tagcore.features.build import VECTORISER, FeatureView, make_features
 from tagcore.features.corpus_reader import CorpusReader
 from tagcore.features.split import Split
 from tagcore.store.datasets import Dataset
 from tagcore.text import Vectoriser
+from tagcore.text.saving import read_params
 from tasks.cache import PlannedResult, is_transient, run_cached, stored_key
 from tasks.cluster.backends import report_traffic
 from tasks.cluster.sessions import copy_files_to_workers, executor_for
@@ -66,6 +67,12 @@ def features(
             )
 
     return run_cached(plan, title, make)
+
+
+def count_cells(prepared: Path) -> int:
+    """Counts words × tags of stored features."""
+    tags = Dataset.open(prepared, "features", verify=False).counts["tags"]
+    return int(read_params(prepared / VECTORISER)[1]["n_terms"]) * tags
 
 
 def choose_split(corpus: Path, split: SplitSettings) -> Split:

@@ -224,5 +224,5 @@ def _remark(source: DocumentSource, folder: Path) -> str:
         left_out = f"{source.rejected:,} bad rows left out, see {folder / REJECTED}" if source.rejected else ""
         told = [source.remark, left_out]
     elif isinstance(source, GatheredDocuments | SeveralSources) and source.repeated:
-        told = [f"{source.repeated:,} addresses are of a document that is told already"]
+        told = [f"addresses of a document that another one leads to, too: {source.repeated:,}"]
     return "; ".join(remark for remark in told if remark)

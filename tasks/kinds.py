@@ -24,7 +24,7 @@ from tasks.classes.model_card import classifier_card, classifier_facts
 from tasks.classes.split import split_rows
 from tasks.classes.train import train_classifier
 from tasks.evaluate import evaluate, values_of_tagger
-from tasks.features import features
+from tasks.features import count_cells, features
 from tasks.ingest import ingest
 from tasks.ratings.evaluate import evaluate_recommender, values_of_recommender
 from tasks.ratings.examples import recommend_examples, sample_users
@@ -62,6 +62,7 @@ class Kind:
     ingest: Task  # (data, workspace) -> the folder of the data
     prepare: Task  # (data, **what `preparation` says, workspace) -> the folder of what models learn from
     preparation: Callable[[Recipe, ModelSettings, SplitSettings], dict[str, Any]]
+    cells: Callable[[Path], int]  # of what was prepared: how much a dense model of it would hold
     train: Task  # (prepared, model, seed, workspace) -> the folder of the stored model
     evaluate: Task  # (model, prepared, measures, label, workspace) -> the folder of the evaluation
 
@@ -123,6 +124,7 @@ KINDS: dict[LearnsFrom, Kind] = {
         ingest=ingest,
         prepare=features,
         preparation=_features_of,
+        cells=count_cells,
         train=train,
         evaluate=evaluate,
         facts=tagger_facts,
@@ -147,6 +149,7 @@ KINDS: dict[LearnsFrom, Kind] = {
             "profiles": recipe.data.profiles,
             "title": "split ratings",
         },
+        cells=lambda prepared: 0,
         train=train_recommender,
         evaluate=evaluate_recommender,
         facts=recommender_facts,
@@ -167,6 +170,7 @@ KINDS: dict[LearnsFrom, Kind] = {
         ingest=ingest,
         prepare=split_rows,
         preparation=lambda recipe, model, split: {"split": split, "title": "split rows"},
+        cells=lambda prepared: 0,
         train=train_classifier,
         evaluate=evaluate_classifier,
         facts=classifier_facts,

@@ -110,6 +110,7 @@ class Recipe(RecipePart):
         for number, model in enumerate(self.models):
             calibrate = model.calibrate == "platt"  # the default says nothing of what was asked for
             of_model = {"features": model.features, "calibrate": calibrate, "thresholds": model.thresholds}
+            of_model["most_cells"] = model.most_cells
             settings |= {f"models.{number}.{name}": bool(value) for name, value in of_model.items()}
         return [name for name, is_set in settings.items() if is_set]
 

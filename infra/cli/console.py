@@ -121,7 +121,7 @@ class Console:
         elif event == "stands":
             self.stood += 1
             self._finish(step, f"= {step.title}: stands already{remark}")
-        elif event == "damaged":
+        elif event in ("damaged", "left out"):
             self.say(f"! {step.title}{remark}")
         elif self._progress is not None:
             if id(step) not in self._bars:

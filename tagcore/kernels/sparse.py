@@ -5,6 +5,7 @@ Rows come as the three arrays of a CSR matrix, data, indices and indptr: one rea
 
 import math
 
+import numpy as np
 from numba import njit
 
 
@@ -98,3 +99,17 @@ def are_clean_rows(data, indices, indptr, columns):
         if before >= columns:
             return False
     return True
+
+
+@njit(cache=True, nogil=True)
+def unit_rows(data, indptr):
+    """Values of CSR rows divided by the Euclidean length of their row, rounded as scikit-learn's `normalize` does."""
+    out = np.empty_like(data)
+    for i in range(indptr.size - 1):
+        total = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            total += data[p] * data[p]
+        length = np.sqrt(total) if total > 0.0 else 1.0
+        for p in range(indptr[i], indptr[i + 1]):
+            out[p] = data[p] / length
+    return out

@@ -100,7 +100,9 @@ MEASURES: tuple[Measure, ...] = (
     Measure("PSnDCG", "propensities", PropensityHits.ndcg, "every k"),
     Measure("macro-F1", "rule", lambda tally: tally.macro().f1, shown=(*REPORT, "curves")),
     Measure("micro-F1", "rule", Tally.micro_f1, shown=("report",)),
-    Measure("ECE", "probabilities", SuggestionProbabilities.calibration_error, lower_is_better=True, shown=CARD),
+    Measure(
+        "ECE", "probabilities", SuggestionProbabilities.calibration_error, lower_is_better=True, shown=("report", *CARD)
+    ),
     Measure("µs p50", "times", TaggingTimes.median, lower_is_better=True, shown=("curves",)),
     Measure("µs p99", "times", TaggingTimes.slowest, lower_is_better=True),
     Measure("µs mean", "times", TaggingTimes.mean, lower_is_better=True),

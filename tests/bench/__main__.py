@@ -39,9 +39,12 @@ SECTIONS = {
     "topics": Section("bmlpl", "BMLPL: 20 topics of each set"),
     "inference": Section("bmlpl", "BMLPL: quality against time"),
     "lowrank": Section("bmlpl", "Low-rank baselines of the BMLPL paper"),
+    "classifiers": Section("gaussian-processes", "SGPS against scikit-learn"),
     "evidence": Section("gaussian-processes", "Evidence over length scale and amplitude"),
     "cluster": Section("scale", "What a round on a cluster costs"),
     "altered": Section("runs", "Altered model folders"),
+    "crawl": Section("runs", "The crawler: faults, kills, nights, and Scrapy"),
+    "fuzz": Section("runs", "Altered inputs to the parsers"),
     "prefect": Section("runs", "Our Prefect server process against Prefect's command"),
     "runs": Section("runs", "Whole runs: quality, and the overhead of Prefect and MLflow"),
 }

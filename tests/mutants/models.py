@@ -11,6 +11,7 @@ _PMM_KERNEL = "tagcore/models/pmm/kernel.py"
 _BLEND = "tests/tagcore/models/blend"
 _BLEND_ESTIMATOR = "tagcore/models/blend/estimator.py"
 _GRAPH = "tests/tagcore/graph"
+_TAGICOFI = "tests/tagcore/models/tagicofi"
 _GROWING = "tagcore/models/pmm/growing.py"
 _GP = "tests/tagcore/baselines/gaussian_process"
 
@@ -376,5 +377,68 @@ MODELS = (
         "    scaling = Scaling.of(X[learnt])\n",
         "    scaling = Scaling.of(X)\n",
         "tests/tagcore/features/test_class_split.py",
+    ),
+    Fault(
+        "descent towards what neighbours are not",
+        "tagcore/models/tagicofi/descent_kernel.py",
+        "                rough[d] -= strength * other[d]\n",
+        "                rough[d] += strength * other[d]\n",
+        f"{_TAGICOFI}/test_descent.py",
+    ),
+    Fault(
+        "a residual that is not updated between dimensions",
+        "tagcore/models/tagicofi/descent_kernel.py",
+        "            if sequential:\n",
+        "            if False:\n",
+        f"{_TAGICOFI}/test_descent.py",
+    ),
+    Fault(
+        "conjugate gradients without the neighbours",
+        "tagcore/models/tagicofi/solve_kernel.py",
+        "            image[i, c] = total - neighbours[c]\n",
+        "            image[i, c] = total\n",
+        f"{_TAGICOFI}/test_alternation.py",
+    ),
+    Fault(
+        "someone new among neighbours as strong as before they were scaled",
+        "tagcore/graph/similarity.py",
+        "_inverse_root(_row_sums(links))[_row_numbers(links)] * _inverse_root(degrees)[links.indices]",
+        "_inverse_root(_row_sums(links))[_row_numbers(links)]",
+        "tests/tagcore/graph/test_similarity.py -k asks_again",
+    ),
+    Fault(
+        "those who share no tag but a frequent one are linked",
+        "tagcore/graph/similarity_kernel.py",
+        "> most_rows:\n                continue\n",
+        "> most_rows:\n                pass\n",
+        "tests/tagcore/graph/test_similarity.py -k left_out",
+    ),
+    Fault(
+        "a graph in which only one of two chose the other",
+        "tagcore/graph/similarity.py",
+        "        links = links.maximum(links.T.tocsr()).tocsr()\n",
+        "        links = links.tocsr()\n",
+        "tests/tagcore/graph/test_similarity.py -k symmetric",
+    ),
+    Fault(
+        "a new rating beside the old one",
+        "tagcore/models/tagicofi/growing.py",
+        "    kept = ~np.isin(before, after)\n",
+        "    kept = np.ones(before.size, bool)\n",
+        f"{_TAGICOFI}/test_growing.py",
+    ),
+    Fault(
+        "the control that shuffles nothing",
+        "tagcore/models/tagicofi/controls.py",
+        ".permutation(counts.shape[0])]\n",
+        ".permutation(counts.shape[0]) * 0 + np.arange(counts.shape[0])]\n",
+        f"{_TAGICOFI}/test_estimator.py -k control",
+    ),
+    Fault(
+        "what was seen is recommended again",
+        "tagcore/models/tagicofi/score_kernel.py",
+        "                    part[rated[at] - first] = -np.inf\n",
+        "                    part[rated[at] - first] += 0.0\n",
+        "tests/tagcore/test_rating_model.py -k TagiCoFi",
     ),
 )

@@ -66,7 +66,7 @@ class VBGP(CovarianceModel):
         amplitude: float = 3.0,
         ard: bool = False,
         search_steps: int = 15,
-        search_rows: int = 200,
+        search_rows: int = 300,
         random_state: Any = 0,
     ) -> None:
         self.active = active

@@ -54,6 +54,16 @@ def test_draws_agree_with_mackay_and_with_other_seeds(evidence):
     assert 0 < np.abs(drawn - other).max() < 3 / np.sqrt(4000)
 
 
+def test_the_class_is_that_of_the_highest_mean_also_where_variances_order_probabilities_otherwise():
+    """a class that is rare has the larger variance: its mean is shrunk most."""
+    rare = (Y == 2) & (np.cumsum(Y == 2) > 2)
+    model = fixed(amplitude=20.0, length_scale=10.0, n_prototypes=8).fit(X[~rare], Y[~rare])
+    new = np.random.default_rng(0).uniform(-6, 6, (400, X.shape[1]))
+    by_means, by_probabilities = (model.predict_proba(new, method).argmax(axis=1) for method in ("mean", "mackay"))
+    assert (by_means != by_probabilities).any()
+    assert np.array_equal(model.predict(new), model.classes_[by_means])
+
+
 def test_a_draw_belongs_to_its_row():
     model = fixed().fit(X, Y)
     whole = model.predict_proba(X_NEW, "sample", n_samples=50)

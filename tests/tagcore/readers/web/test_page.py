@@ -32,6 +32,13 @@ def test_tags_are_read_and_taken_out_of_the_text():
     assert "ann" not in read.whole_text
 
 
+def test_a_tag_in_the_midst_of_the_text_is_taken_out_too():
+    read = read_page(page(f"<article><p>{BREAD} Filed under <a rel=tag href=/t>sourdough</a>.</p></article>"), HERE)
+    assert read.tags == ("sourdough",)
+    assert "Filed under" in read.text
+    assert "sourdough" not in read.text
+
+
 def test_keywords_are_tags_where_there_are_no_others():
     assert read_page(page(f"<p>{BREAD}</p>", '<meta name=keywords content="rye, oven;rye">'), HERE).tags == (
         "rye",

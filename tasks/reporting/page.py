@@ -14,7 +14,7 @@ from prefect.artifacts import create_link_artifact
 from prefect.context import TaskRunContext
 
 from tagcore.metrics.evaluation import Evaluation, TagEvaluation
-from tagcore.store.datasets import read_manifest
+from tagcore.store.datasets import MANIFEST
 from tagcore.store.files import write_text
 from tasks.evaluate import EvaluatedModel
 from tasks.progress import ProgressReporter
@@ -177,7 +177,7 @@ def _example(example: Any) -> str:
 
 
 def _made_from(best: EvaluatedModel) -> str:
-    prepared = json.loads((best.prepared / "manifest.json").read_text(encoding="utf-8"))
+    prepared = _manifest(best.prepared)
     rows = [["counts", json.dumps(prepared["counts"])]]
     rows += [[name, json.dumps(value, ensure_ascii=False)] for name, value in prepared["parameters"].items()]
     rows += [
@@ -187,7 +187,12 @@ def _made_from(best: EvaluatedModel) -> str:
     return _table(["", ""], rows, "words")
 
 
+def _manifest(folder: Path) -> dict[str, Any]:
+    """Of whatever kind of data a model was trained on."""
+    return json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+
+
 def _night(made: Report, best: EvaluatedModel, in_service: str | None) -> Night:
-    counts = read_manifest(best.prepared, "features" if best.kind == "documents" else "rating-split")["counts"]
+    counts = _manifest(best.prepared)["counts"]
     values = {row.model: row.measures[made.primary]["value"] for row in made.rows}
     return Night(made.key, made.primary, {name: int(value) for name, value in counts.items()}, values, in_service)

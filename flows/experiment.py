@@ -16,6 +16,7 @@ from tasks.recipe import Recipe
 from tasks.registry.client import require_reachable
 from tasks.registry.tracking import comparison_run, log_performance, track
 from tasks.reporting.curves import Curves, Point, draw_curves
+from tasks.reporting.page import PageFacts, report_page
 from tasks.reporting.report import Report, report
 from tasks.workspace import Workspace, open_workspace
 
@@ -63,7 +64,7 @@ def report_comparison(recipe: Recipe, comparison: Comparison, parent: str, works
     """Writes the table and pictures of one comparison."""
     title = f"{recipe.name} on {comparison.data} {comparison.documents}".strip()
     folder = workspace.report_folder(safe_name(title))
-    return report(
+    made = report(
         title,
         comparison.models,
         recipe.measures.primary,
@@ -74,6 +75,9 @@ def report_comparison(recipe: Recipe, comparison: Comparison, parent: str, works
         recipe.published,
         recipe.measures.against,
     )
+    address = workspace.settings.mlflow_page
+    report_page(title, made, comparison.models, PageFacts(), parent, workspace.registry, address)
+    return made
 
 
 def draw_all_curves(

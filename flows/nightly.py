@@ -1,6 +1,9 @@
 """The job of every night: read, prepare, train, measure, register, promote; the same for documents and for ratings."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from prefect import flow
 
@@ -10,14 +13,19 @@ from tagcore.metrics.catalogue import champion_measure
 from tasks.cluster.sessions import open_clusters
 from tasks.kinds import kind_of
 from tasks.naming import data_name, registered_name
-from tasks.promotion import Decision, promote
+from tasks.notify import notify
+from tasks.promotion.decision import Decision
+from tasks.promotion.promote import promote
 from tasks.ratings.examples import RecommendationExample
 from tasks.recipe import Recipe
 from tasks.registry.client import require_reachable
-from tasks.registry.tracking import comparison_run, log_performance
+from tasks.registry.tracking import comparison_run, log_performance, log_recipe
+from tasks.registry.writer import only_run
 from tasks.reporting.examples import TagExample
+from tasks.reporting.page import PageFacts, report_page
 from tasks.reporting.report import Report, report
-from tasks.workspace import open_workspace
+from tasks.settings import Settings
+from tasks.workspace import Workspace, open_workspace
 
 
 @dataclass(frozen=True)
@@ -26,31 +34,65 @@ class NightlyResult:
 
     report: Report
     decision: Decision
-    model: str  # the address of the model in service
+    model: str | None  # the address of the model in service
     examples: list[TagExample] | list[RecommendationExample]
+    page: str  # the report as one file that a browser opens
 
 
 @flow(name="nightly", flow_run_name="nightly {recipe.name}")
 def nightly(recipe: Recipe) -> NightlyResult:
-    """Follows a recipe with its first seed, and promotes the best model of the night if it beats the one in service."""
-    primary, kind = recipe.measures.primary, kind_of(recipe.data.kind)
-    champion_measure(primary, recipe.data.kind)  # said now, not when there is a model in service to compare with
+    """Follows a recipe with its first seed, and promotes the best model of the night if it beats the one in service.
+
+    One night at a time on one corpus: another waits for its end. A night that fails or is refused is told to whoever
+    the settings name.
+    """
+    champion_measure(recipe.measures.primary, recipe.data.kind)  # said now, not when there is one to compare with
     workspace = open_workspace()
-    registry, name = workspace.registry, registered_name(recipe.name, data_name(recipe.data))
-    require_reachable(registry)
-    recipe = recipe.model_copy(update={"seeds": recipe.seeds[:1]})
+    name = registered_name(recipe.name, data_name(recipe.data))
+    require_reachable(workspace.registry)
+    with only_run(workspace.registry, name), tell_of_failure(workspace.settings, name):
+        night = follow(recipe.model_copy(update={"seeds": recipe.seeds[:1]}), name, workspace)
+    if night.decision.is_refusal:
+        notify(workspace.settings, "refused", asdict(night.decision))
+    return night
+
+
+def follow(recipe: Recipe, name: str, workspace: Workspace) -> NightlyResult:
+    """Reads, prepares, trains, measures, registers, decides and reports."""
+    primary, kind, registry = recipe.measures.primary, kind_of(recipe.data.kind), workspace.registry
     with open_clusters(workspace.performance_report) as clusters:
         data = ingest(recipe, workspace)
         recipe = tune_models(recipe, data, workspace)
         evaluated = train_and_evaluate(recipe, build_jobs(recipe, data, workspace), workspace)
     parent = comparison_run(name, evaluated, registry)
     log_performance(clusters, [parent], registry)
-    candidates = register(recipe, data, evaluated, parent, workspace)
+    log_recipe(parent, recipe, data, registry)
+    challenger = register(recipe, data, evaluated, parent, workspace)
     title = f"{recipe.name} on {data_name(recipe.data)}"
     against = recipe.measures.against
     table = report(title, evaluated, primary, workspace.report_folder(name), parent, registry, against=against)
-    decision = promote(name, candidates, data, primary, recipe.promotion, registry)
-    champion = f"models:/{name}@champion"
-    return NightlyResult(
-        table, decision, champion, kind.in_service.examples(data, evaluated[0].prepared, champion, registry)
+    decision = promote(name, challenger, data, primary, recipe.promotion, registry)
+    champion = None if decision.in_service is None else f"models:/{name}@champion"
+    examples = [] if champion is None else kind.in_service.examples(data, evaluated[0].prepared, champion, registry)
+    page = report_page(
+        title, table, evaluated, facts_of(decision, examples), parent, registry, workspace.settings.mlflow_page
     )
+    return NightlyResult(table, decision, champion, examples, str(page))
+
+
+def facts_of(decision: Decision, examples: list[Any]) -> PageFacts:
+    """What the page tells of a decision."""
+    verdict = "put into service" if decision.promoted else "not put into service"
+    told = f"{decision.name} version {decision.challenger} ({decision.model}): {verdict}, {decision.reason}"
+    guards = [(guard.name, guard.passed, guard.found, guard.needed) for guard in decision.guards]
+    return PageFacts(told, guards, examples, decision.in_service)
+
+
+@contextmanager
+def tell_of_failure(settings: Settings, name: str) -> Iterator[None]:
+    """Notifies of an error that ends the night, and lets it go on its way."""
+    try:
+        yield
+    except Exception as error:
+        notify(settings, "failed", {"name": name, "error": f"{type(error).__name__}: {error}"})
+        raise

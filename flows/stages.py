@@ -15,7 +15,8 @@ from tasks.evaluate import EvaluatedModel
 from tasks.kinds import kind_of, require_models
 from tasks.naming import data_name, errors_name_source, registered_name
 from tasks.progress import ProgressReporter
-from tasks.promotion import Candidate
+from tasks.promotion.decision import Candidate
+from tasks.promotion.rules import choose_challenger
 from tasks.recipe import Recipe
 from tasks.recipe_settings import ModelSettings, SplitSettings
 from tasks.registry.tracking import register as register_task
@@ -38,7 +39,7 @@ class Job:
         object.__setattr__(self, "label", self.label or self.model.label)
 
 
-@flow(name="ingest", log_prints=False)
+@flow(name="ingest", flow_run_name="ingest {recipe.data.shown}")
 def ingest(recipe: Recipe, workspace: Workspace) -> Path:
     """Reads the recipe's source into a stored corpus, or into stored ratings."""
     require_writable(workspace.store)
@@ -46,14 +47,14 @@ def ingest(recipe: Recipe, workspace: Workspace) -> Path:
     return run_task(kind_of(recipe.data.kind).ingest, data=recipe.data_to_read, workspace=workspace)
 
 
-@flow(name="prepare")
+@flow(name="prepare", flow_run_name="prepare {recipe.name}")
 def prepare(recipe: Recipe, data: Path, preparation: dict[str, Any], workspace: Workspace) -> Path:
     """Splits the data; of documents, also learns vocabulary and word weights from the training side alone."""
     with errors_name_source(recipe.data, data):
         return run_task(kind_of(recipe.data.kind).prepare, data=data, **preparation, workspace=workspace)
 
 
-@flow(name="train")
+@flow(name="train", flow_run_name="train {recipe.name}")
 def train(recipe: Recipe, jobs: list[Job], workspace: Workspace) -> list[Path]:
     """Trains the models, after the thresholds that some of them label by."""
     searches = {
@@ -70,7 +71,7 @@ def train(recipe: Recipe, jobs: list[Job], workspace: Workspace) -> list[Path]:
     return map_task(kind_of(recipe.data.kind).train, calls, workspace)
 
 
-@flow(name="evaluate")
+@flow(name="evaluate", flow_run_name="evaluate {recipe.name}")
 def evaluate(recipe: Recipe, jobs: list[Job], models: list[Path], workspace: Workspace) -> list[EvaluatedModel]:
     """Measures every model on what was held out of its data."""
     calls = [
@@ -84,17 +85,16 @@ def evaluate(recipe: Recipe, jobs: list[Job], models: list[Path], workspace: Wor
     ]
 
 
-@flow(name="register")
+@flow(name="register", flow_run_name="register {recipe.name}")
 def register(
     recipe: Recipe, data: Path, evaluated: list[EvaluatedModel], parent: str, workspace: Workspace
-) -> list[Candidate]:
-    """Tracks every model on a run of its own and registers it as a version: all may be put into service."""
+) -> Candidate:
+    """Tracks every model on a run of its own, and registers the one that challenges as a version."""
     registry, name = workspace.registry, registered_name(recipe.name, data_name(recipe.data))
-    runs = [track_task(model, name, parent, registry) for model in evaluated]
-    return [
-        Candidate(model, register_task(model, run, data, name, registry))
-        for model, run in zip(evaluated, runs, strict=True)
-    ]
+    runs = {id(model): track_task(model, name, parent, registry) for model in evaluated}
+    best = choose_challenger(evaluated, recipe.measures.primary)
+    version = register_task(best, runs[id(best)], data, recipe, name, registry)
+    return Candidate(best, version, len(evaluated))
 
 
 def train_and_evaluate(recipe: Recipe, jobs: list[Job], workspace: Workspace) -> list[EvaluatedModel]:

@@ -8,12 +8,14 @@ from typing import cast
 from uuid import UUID
 
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
-from prefect.context import TaskRunContext
+from prefect.context import FlowRunContext, TaskRunContext
+from prefect.logging import get_run_logger
 
 # (step, what happened: "start", "progress", "made", "stands", "damaged", "left out")
 Listener = Callable[["ProgressReporter", str], None]
 
 _listeners: list[Listener] = []
+_TOLD = {"made": "made", "stands": "stands already", "damaged": "was damaged"}  # in the log of the run
 
 
 @contextmanager
@@ -49,6 +51,14 @@ class ProgressReporter:
             listener(self, event)
         if event == "made" and self._artifact is not None:  # the last report may be from halfway
             self._to_prefect(100.0)
+        if event in _TOLD and (TaskRunContext.get() or FlowRunContext.get()):
+            get_run_logger().info(self.result_line(event))
+
+    def result_line(self, event: str) -> str:
+        """What came of it, for the log of the run: made in how long, with what numbers, or found to stand."""
+        known = "".join(f", {name} {value:.4g}" for name, value in self.known.items())
+        remark = f"; {self.remark}" if self.remark else ""
+        return f"{self.title}: {_TOLD[event]}{known if event == 'made' else ''}{remark}"
 
     @property
     def line(self) -> str:

@@ -317,8 +317,30 @@ class TuningSettings(RecipePart):
         return rule_of(self.measure or "")
 
 
-class PromotionSettings(RecipePart):
-    """A challenger is promoted when the paired interval of its gain on what was held out lies above `margin`."""
+class GuardSettings(RecipePart):
+    """What must hold before a model goes into service, whatever its quality."""
 
+    min_test: int = Field(20, ge=1, description="so many documents or ratings are held out")
+    min_share: float = Field(0.7, ge=0, description="of the documents that the champion was made from are there")
+    max_copies: float = Field(0.3, ge=0, le=1, description="of the held-out texts are copies of some to learn from")
+    max_drift: float = Field(0.25, ge=0, le=1, description="of the taggings, and of the words, went elsewhere")
+    min_agreement: float = Field(0.5, ge=0, le=1, description="of the champion's quality holds on new documents")
+    frequent: int = Field(10, ge=1, description="held-out documents that make a tag frequent")
+    max_regressed: float = Field(0.1, ge=0, le=1, description="of the frequent tags are found less often, surely")
+    max_megabytes: float = Field(4000, gt=0)
+    max_milliseconds: float = Field(200, gt=0, description="for one document")
+
+
+class PromotionSettings(RecipePart):
+    """The rule by which a challenger goes into service, once every guard holds.
+
+    By "better" the paired interval of its gain on what was held out must lie above `margin`. By "able" it may also lie
+    above minus `tolerance` where the challenger can give tags that the champion does not know.
+    """
+
+    rule: Literal["better", "able"] = "better"
     level: float = Field(0.95, gt=0.5, lt=1)
     margin: float = Field(0.0, ge=0)
+    tolerance: float = Field(0.01, ge=0)
+    floor: bool = Field(True, description="never one that is no better than Popular, or than ItemMean")
+    guards: GuardSettings = GuardSettings()

@@ -31,6 +31,10 @@ class Settings(BaseSettings):
     workers: int = Field(os.cpu_count() or 1, ge=0)
     source: str | None = None
     timezone: str | None = None  # such as Europe/Berlin; none is the machine's
+    mlflow_page: str | None = None  # where a browser finds MLflow, for links; `tagflow up` sets it for its worker
+    # who is told of a night that failed or was refused: JSON goes to an address, or to the input of a command
+    notify_webhook: SecretStr | None = None
+    notify_command: str | None = None
     cluster_ca: Path | None = None  # with the next two: the files to speak to a tls:// scheduler with
     cluster_cert: Path | None = None
     cluster_key: Path | None = None

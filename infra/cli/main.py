@@ -6,7 +6,20 @@ from typing import Annotated
 
 import typer
 
-from infra.cli import demo_site, doctor, experiment, ingest, recommend, run, schedule, stack, tag
+from infra.cli import (
+    clean,
+    demo_site,
+    doctor,
+    experiment,
+    ingest,
+    models,
+    recommend,
+    report,
+    run,
+    schedule,
+    stack,
+    tag,
+)
 from infra.cli.faults import STANDS, one_line_of
 
 INTERRUPTED = 130  # what typer makes of Ctrl-C
@@ -53,6 +66,11 @@ app.command()(doctor.doctor)
 app.command()(stack.up)
 app.command()(stack.down)
 app.command()(stack.status)
+app.command()(report.report)
+app.command()(models.models)
+app.command()(models.promote)
+app.command()(models.rollback)
+app.command()(clean.clean)
 app.command("open")(stack.open_page)
 app.command()(stack.logs)
 app.add_typer(schedule.app, name="schedule")

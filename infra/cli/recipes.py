@@ -37,6 +37,19 @@ def recipe_from_options(
     return recipe
 
 
+def settled_source(data: str) -> str:
+    """The source as another process of this machine finds it; ValueError where there is none."""
+    from tagcore.readers.web.urls import is_url
+    from tasks.recipe_settings import DataSettings
+
+    if is_url(data) or DataSettings(source=data).made_up:
+        return data
+    path = Path(data).expanduser().absolute()
+    if not path.exists():
+        raise ValueError(f"{data}: no such file or folder")
+    return str(path)
+
+
 def usual_preset(data: str | None) -> str:
     """The preset that `run` follows where none is named: by what the data is, which is looked at."""
     from tagcore.readers.ratings import holds_ratings

@@ -50,7 +50,8 @@ def _show_decision(console: Console, night: "NightlyResult") -> None:
     decision = night.decision
     verdict = "promoted" if decision.promoted else "not promoted"
     console.say(f"{decision.name} version {decision.challenger} ({decision.model}): {verdict}, {decision.reason}")
-    console.say(f"in service: {night.model}, version {decision.in_service}; report and plots: {night.report.folder}")
+    in_service = f"{night.model}, version {decision.in_service}" if night.model else "nothing"
+    console.say(f"in service: {in_service}; report: {night.page} (`tagflow report` opens it)")
 
 
 def _show_examples(console: Console, night: "NightlyResult") -> None:

@@ -36,7 +36,7 @@ def schedule(
     """
     if context.invoked_subcommand is not None:
         return
-    from infra.cli.recipes import recipe_from_options
+    from infra.cli.recipes import recipe_from_options, settled_source
     from infra.cli.values import parse_pairs
     from infra.stack.deployments import SHIPPED, add_schedule
     from tasks.naming import data_name, registered_name
@@ -48,7 +48,7 @@ def schedule(
     chosen = recipe_from_options(recipe, data, set_, skip_bad_rows, data_name=name)
     settings: dict[str, Any] = parse_pairs(set_) | ({"data.skip_bad_rows": True} if skip_bad_rows else {})
     parameters = {
-        "data": data if data == "demo" else str(Path(data).expanduser().absolute()),
+        "data": settled_source(data),
         "recipe": str(Path(recipe).absolute()) if recipe.endswith(".toml") else recipe,
         "name": name,
         "settings": settings or None,

@@ -8,6 +8,8 @@ def served_folder(model: str | None, home: Path | None, kind: str) -> Path:
     registry."""
     if model is not None and not model.startswith("models:/"):
         return Path(model)
+    if (folder := _champion_here(model, home, kind)) is not None:  # MLflow takes seconds to import
+        return folder
     from tagcore.store.datasets import stored_kind
     from tasks.registry.client import champions, require_reachable
     from tasks.workspace import open_workspace
@@ -28,3 +30,21 @@ def served_folder(model: str | None, home: Path | None, kind: str) -> Path:
         return folders[right[0]]
     which = ", ".join(right)
     raise ValueError(f"say which model with --model: {which}" if right else "no model is in service yet: `tagflow run`")
+
+
+def _champion_here(model: str | None, home: Path | None, kind: str) -> Path | None:
+    """The folder of the champion that is asked for, or of the only one of this kind; None where the registry must be
+    asked."""
+    from tagcore.store.datasets import stored_kind
+    from tasks.registry.local import champion_folders
+    from tasks.settings import load_settings
+
+    settings = load_settings(home=home)
+    if settings.mlflow is not None:
+        return None
+    folders = champion_folders(settings.database)
+    if model is None:
+        right = [folder for folder in folders.values() if len(folders) == 1 or stored_kind(folder) == kind]
+        return right[0] if len(right) == 1 else None
+    name, _, alias = model.removeprefix("models:/").partition("@")
+    return folders.get(name) if alias == "champion" else None

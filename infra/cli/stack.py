@@ -1,6 +1,5 @@
 """`tagflow up`, `down`, `status`, `open`, `logs`: the local processes that stay between runs."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -30,11 +29,12 @@ def up(
     What runs already is left alone; what died is started again. All of it is on loopback. Nothing needs the stack:
     without it `tagflow run` does everything in its own process.
     """
+    from infra.cli.recipes import settled_source
     from infra.stack.local_stack import bring_up
     from tagcore.store.files import require_writable
     from tasks.settings import load_settings
 
-    source = None if data is None else _where(data)
+    source = None if data is None else settled_source(data)
     settings = load_settings(
         home=home,
         source=source,
@@ -101,16 +101,6 @@ def logs(
     if not log.exists():
         raise ValueError(f"{log}: {part} has not been started: `tagflow up` does")
     print(last_lines(log, lines))
-
-
-def _where(data: str) -> str:
-    """The source as a worker elsewhere on this machine finds it; ValueError where there is none."""
-    if data == "demo":
-        return data
-    path = Path(data).expanduser().absolute()
-    if not path.exists():
-        raise ValueError(f"{data}: no such file or folder")
-    return str(path)
 
 
 def _show(console: Console, states: "list[PartState]") -> None:

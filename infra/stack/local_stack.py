@@ -197,6 +197,8 @@ def _worker(settings: "Settings", folder: Path, server: Server, api: PrefectApi)
         cluster = dask.address
     environment = _environment() | client_environment(server, settings.state)
     environment |= {"TAGFLOW_HOME": str(settings.state), "TAGFLOW_CLUSTER": cluster}
+    if (mlflow := read_record(folder, MLFLOW)) is not None:
+        environment["TAGFLOW_MLFLOW_PAGE"] = mlflow.address
     # a worker that was killed leaves its record in Prefect as online: the log, which is new, tells of this one
     log = log_of(folder, WORKER)
     return Part(

@@ -15,6 +15,7 @@ def normalise_rows(X: sp.csr_matrix, wanted: bool) -> sp.csr_matrix:
     # read-only views: numba compiles anew for writable arrays
     data, indptr = X.data.view(), X.indptr.view()
     data.flags.writeable = indptr.flags.writeable = False
-    rows = sp.csr_matrix((unit_rows(data, indptr), X.indices, X.indptr), shape=X.shape)
+    # copies, as `normalize` gives: what reads these rows sees writable arrays wherever X came from
+    rows = sp.csr_matrix((unit_rows(data, indptr), X.indices.copy(), X.indptr.copy()), shape=X.shape)
     rows.has_sorted_indices, rows.has_canonical_format = X.has_sorted_indices, X.has_canonical_format
     return rows

@@ -22,6 +22,7 @@ from tasks.registry.served import FORMS
 
 CHAMPION, CHALLENGER = "champion", "challenger"
 MODEL_KEY, EVALUATION_KEY = "tagflow.model", "tagflow.evaluation"
+DATA_KEY = "tagflow.data"  # of versions: the stored folder of the data that they were made from
 
 
 class RegistryError(ValueError):

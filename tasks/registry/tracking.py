@@ -1,23 +1,29 @@
 """One MLflow run for every measured model, and one registered version for every model that may serve."""
 
 import hashlib
+import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import mlflow
 import pandas as pd
-from mlflow.entities import Metric, Param
+from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param
 from prefect import task
 
+from tagcore.metrics.catalogue import shown_in
 from tagcore.metrics.evaluation import Evaluation
-from tagcore.store.datasets import read_manifest
+from tagcore.store.datasets import MANIFEST, read_manifest
 from tasks.cache import is_transient, read_record, stored_key
 from tasks.cluster.sessions import OpenClusters
 from tasks.evaluate import EvaluatedModel
 from tasks.kinds import Kind, kind_of
+from tasks.naming import data_name
 from tasks.progress import ProgressReporter
-from tasks.registry.client import EVALUATION_KEY, MODEL_KEY, Registry, add_version, find_version, plain
+from tasks.recipe import Recipe
+from tasks.registry.client import DATA_KEY, EVALUATION_KEY, MODEL_KEY, Registry, add_version, find_version, plain
+from tasks.registry.model_card import measure_text
+from tasks.registry.stored_once import store_once
 from tasks.registry.writer import WHOLE_KEY, only_writer
 from tasks.reporting.topics import topics_of
 from tasks.thresholds import threshold_seconds
@@ -51,6 +57,27 @@ def log_performance(clusters: OpenClusters, parents: list[str], registry: Regist
             if clusters.report.exists():
                 client.log_artifact(parent, str(clusters.report))
     clusters.report.unlink(missing_ok=True)
+
+
+def log_recipe(run: str, recipe: Recipe, data: Path, registry: Registry) -> None:
+    """Puts what a night was made from on its run: the data as an MLflow dataset with source, counts and hash, and the
+    recipe itself."""
+    with registry.open() as client:
+        client.log_inputs(run, [dataset_input(recipe, data)])
+        client.log_text(run, recipe.model_dump_json(indent=1), "recipe.json")
+
+
+def dataset_input(recipe: Recipe, data: Path) -> DatasetInput:
+    """The stored data as MLflow knows data sets: its name, where it came from, how much it is, and its hash."""
+    manifest = json.loads((data / MANIFEST).read_text(encoding="utf-8"))
+    dataset = Dataset(
+        name=data_name(recipe.data),
+        digest=manifest["key"][:16],
+        source_type="local",
+        source=json.dumps({"uri": recipe.data.shown}),
+        profile=json.dumps(manifest["counts"]),
+    )
+    return DatasetInput(dataset, [InputTag("mlflow.data.context", "training")])
 
 
 @task(
@@ -94,7 +121,7 @@ def track(evaluated: EvaluatedModel, name: str, parent: str, registry: Registry)
     retry_delay_seconds=2,
     retry_condition_fn=is_transient,
 )
-def register(evaluated: EvaluatedModel, run: str, data: Path, name: str, registry: Registry) -> str:
+def register(evaluated: EvaluatedModel, run: str, data: Path, recipe: Recipe, name: str, registry: Registry) -> str:
     """Registers a version and gives its number; that of the version that stands where this very evaluation has one."""
     kind, key = kind_of(evaluated.kind), stored_key(evaluated.evaluation, "evaluation")
     step = ProgressReporter(f"register {evaluated.label}{evaluated.which}")
@@ -109,10 +136,27 @@ def register(evaluated: EvaluatedModel, run: str, data: Path, name: str, registr
         example = kind.in_service.sample_input(data, evaluated.prepared)
         with mlflow.start_run(run_id=run, tags=writer.tags):
             model = kind.in_service.served.log(evaluated.model, example, {"data": name, "label": evaluated.label})
-        tags = {EVALUATION_KEY: key, MODEL_KEY: made["model"], "label": evaluated.label}
+        tags = {EVALUATION_KEY: key, MODEL_KEY: made["model"], DATA_KEY: data.name, "label": evaluated.label}
+        tags |= {"source": recipe.data.shown, "quality": _quality(evaluation), **_made_of(evaluated, recipe, data)}
         version = add_version(writer.client, name, model, tags, card)
+        store_once(registry, model, evaluated.model)
     step.tell("made")
     return version
+
+
+def _made_of(evaluated: EvaluatedModel, recipe: Recipe, data: Path) -> dict[str, str]:
+    """What a version was made from, for whoever browses the registry: counts, split, vectoriser, recipe."""
+    prepared = json.loads((evaluated.prepared / MANIFEST).read_text(encoding="utf-8"))
+    counts = json.loads((data / MANIFEST).read_text(encoding="utf-8"))["counts"]
+    told = {"data": counts, **prepared["parameters"], "recipe": recipe.model_dump(exclude_defaults=True)}
+    return {f"made.{key}": json.dumps(value, default=str)[:5000] for key, value in told.items()}
+
+
+def _quality(evaluation: Evaluation) -> str:
+    """The measures of the card in one line, for whoever looks over what is in service."""
+    shown = [name for name in shown_in("model card", evaluation.LEARNS_FROM) if name in evaluation.summary][:4]
+    of = f"on {evaluation.tested:,} held-out {evaluation.LEARNS_FROM}"
+    return ", ".join(f"{name} {measure_text(evaluation.summary[name])}" for name in shown) + f" {of}"
 
 
 def model_facts(evaluated: EvaluatedModel) -> dict[str, Any]:

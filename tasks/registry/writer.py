@@ -41,7 +41,7 @@ def only_writer(registry: Registry, name: str) -> Iterator[Writer]:
     place = registry.writers / name
     place.mkdir(parents=True, exist_ok=True)
     with open(place / "lock", "a") as lock:
-        _wait_for(lock, name)
+        _wait_for(lock, f"that writes {name}")
         with _temporary_files_in(place / "scratch"), registry.open() as client:
             tags = {WRITER_KEY: _identity(registry.writers)}
             experiment = registry.experiment(client, name)
@@ -49,11 +49,23 @@ def only_writer(registry: Registry, name: str) -> Iterator[Writer]:
             yield Writer(client, experiment, tags)
 
 
-def _wait_for(lock: IO[str], name: str) -> None:
+@contextmanager
+def only_run(registry: Registry, name: str) -> Iterator[None]:
+    """Waits until no other run of this name, from the same state folder, is at work; a killed one holds nobody up."""
+    if registry.writers is None:
+        raise RegistryError(f"registry {registry}: opened to read from, without a folder for the locks of writers")
+    place = registry.writers / name
+    place.mkdir(parents=True, exist_ok=True)
+    with open(place / "run", "a") as lock:
+        _wait_for(lock, f"of {name}")
+        yield
+
+
+def _wait_for(lock: IO[str], what: str) -> None:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        waiting = ProgressReporter(f"wait for another run that writes {name}")
+        waiting = ProgressReporter(f"wait for another run {what}")
         waiting.tell("start")
         fcntl.flock(lock, fcntl.LOCK_EX)
         waiting.tell("made")

@@ -47,6 +47,18 @@ def test_no_pickle_is_stored_and_tagcore_is_shipped(tagflow, first):
     assert [p for p in files if p.read_bytes()[:2] in (b"\x80\x04", b"\x80\x05")] == []
 
 
+def test_losers_are_tracked_and_the_winner_is_stored_once(tagflow, first):
+    states = list((tagflow.home / "mlartifacts").rglob("state.safetensors"))
+    assert len(states) == 1
+    stored = (tagflow.home / "data").glob("model-*/model/state.safetensors")
+    assert sum(states[0].samefile(path) for path in stored) == 1
+    (model,) = [one for one in tagflow.json("models")["models"] if one["name"] == "demo"]
+    assert (model["version"], model["versions"]) == (first["decision"]["challenger"], 1)
+    assert (model["why"], model["data"]) == ("no model was in service", "demo-site")
+    assert model["label"] == first["decision"]["model"]
+    assert model["quality"].startswith("P@1 0.")
+
+
 def test_plots_tables_and_card_are_on_the_runs(tagflow, first):
     names = {p.name for p in (tagflow.home / "mlartifacts").rglob("*")}
     assert {"quality_at_k.png", "calibration.png", "tags.png", "per_tag.json", "model_card.md"} <= names
@@ -124,18 +136,24 @@ def test_a_killed_run_goes_on_from_what_stands(tagflow, tmp_path):
     before = stored(tagflow.home)
     again = tagflow(*args)
     assert again.returncode == 0, again.stderr
-    assert all(f"= {step}: stands already" in again.stderr for step in ("read demo", "build features", "train Popular"))
+    assert all(
+        f"= {step}: stands already" in again.stderr
+        for step in ("crawl the demonstration site", "build features", "train Popular")
+    )
     assert "✓ measure OneVsRestLinear" in again.stderr
     assert before.items() <= stored(tagflow.home).items()
     assert not list((tagflow.home / "data").glob("damaged-*"))
 
 
 def test_the_champion_moves_only_beyond_the_interval(tagflow):
-    def run(model: str) -> dict:
+    def run(model: str, *more: str) -> dict:
         settings = ("--set", f"models=[{{model='{model}'}}]", "--set", "name=contest")
-        return tagflow.json("run", *SMALL, *settings)["decision"]
+        return tagflow.json("run", *SMALL, *settings, *more)["decision"]
 
-    assert run("Popular")["promoted"]
+    refused = run("Popular")
+    assert not refused["promoted"]  # never one that is no better than Popular
+    assert refused["reason"].startswith("no better than Popular")
+    assert run("Popular", "--set", "promotion.floor=false")["promoted"]
     better = run("OneVsRestLinear")
     assert better["promoted"]
     assert 0 < better["low"] < better["difference"] < better["high"]

@@ -8,6 +8,20 @@ _PARTS = "tests/infra/stack/test_parts.py"
 
 INFRA = (
     Fault(
+        "what a killed part has left holds on",
+        "infra/stack/part.py",
+        "    end_all(left)\n",
+        "",
+        "tests/infra/stack/test_part.py",
+    ),
+    Fault(
+        "a part that is told something else goes on as it was",
+        "infra/stack/part.py",
+        "record.told == part.told",
+        "True",
+        "tests/infra/stack/test_part.py",
+    ),
+    Fault(
         "another process of the same id is taken for the server",
         _PROCESS,
         "abs(process.create_time() - self.created) < CLOCK_SLACK",

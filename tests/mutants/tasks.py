@@ -2,8 +2,9 @@
 
 from tests.mutants.fault import Fault
 
-_PROMOTION = "tasks/promotion.py"
-_PROMOTION_TESTS = "tests/tasks/test_promotion.py"
+_RULES, _PROMOTE = "tasks/promotion/rules.py", "tasks/promotion/promote.py"
+_GUARDS = "tasks/promotion/tagger_guards.py"
+_PROMOTION_TESTS = "tests/tasks/promotion"
 _CACHE = "tasks/cache.py"
 _CACHE_TESTS = "tests/tasks/test_cache.py"
 _CLIENT = "tasks/registry/client.py"
@@ -18,58 +19,100 @@ _EXECUTOR = "tasks/cluster/dask_executor.py"
 TASKS = (
     Fault(
         "promotion by point estimate",
-        _PROMOTION,
-        "min(signed(measure, test.low), signed(measure, test.high)) > margin",
-        "signed(measure, test.difference) > margin",
+        _RULES,
+        "    gain = min(signed(measure, test.low), signed(measure, test.high))\n",
+        "    gain = signed(measure, test.difference)\n",
         _PROMOTION_TESTS,
     ),
     Fault(
         "promotion without its margin",
-        _PROMOTION,
-        "signed(measure, test.high)) > margin",
-        "signed(measure, test.high)) > 0",
+        _RULES,
+        "if gain > settings.margin",
+        "if gain > 0",
         _PROMOTION_TESTS,
     ),
     Fault(
         "promotion by a larger error",
-        _PROMOTION,
-        "min(signed(measure, test.low), signed(measure, test.high))",
-        "min(test.low, test.high)",
+        _RULES,
+        "    gain = min(signed(measure, test.low), signed(measure, test.high))\n",
+        "    gain = min(test.low, test.high)\n",
         _PROMOTION_TESTS,
     ),
     Fault(
         "the level is not corrected for having chosen",
-        _PROMOTION,
+        _RULES,
         "    return 1 - (1 - level) / candidates\n",
         "    return level\n",
         _PROMOTION_TESTS,
     ),
     Fault(
         "the worst candidate challenges",
-        _PROMOTION,
-        "return max(candidates, key",
-        "return min(candidates, key",
+        _RULES,
+        "best = max(models, key",
+        "best = min(models, key",
         _PROMOTION_TESTS,
     ),
     Fault(
         "a champion that moved meanwhile is overwritten",
-        _PROMOTION,
+        _PROMOTE,
         "        if before != (None if now is None else str(now.version)):\n",
         "        if False:\n",
         _CLIENT_TESTS,
     ),
     Fault(
         "the same model challenges itself",
-        _PROMOTION,
-        "        elif champion.tags.get(MODEL_KEY) == client.get_model_version(name, version).tags.get(MODEL_KEY):\n",
-        "        elif False:\n",
+        _PROMOTE,
+        "        if champion is not None and champion.tags.get(MODEL_KEY) == _model_of(client, name, version):\n",
+        "        if False:\n",
         _PROMOTION_TESTS,
     ),
     Fault(
         "a refused challenger is put into service",
-        _PROMOTION,
+        _PROMOTE,
         "        if decision.promoted:\n",
         "        if True:\n",
+        _PROMOTION_TESTS,
+    ),
+    Fault(
+        "a guard that refuses is not asked",
+        _PROMOTE,
+        "passed = verdict.passed and not refused",
+        "passed = verdict.passed",
+        _PROMOTION_TESTS,
+    ),
+    Fault(
+        "ties go to the worse calibrated",
+        _RULES,
+        "return min(tied, key",
+        "return max(tied, key",
+        _PROMOTION_TESTS,
+    ),
+    Fault(
+        "tonight's documents are taken for older ones",
+        _GUARDS,
+        "paired_difference(ours[old], theirs[old]",
+        "paired_difference(ours[~old], theirs[~old]",
+        _PROMOTION_TESTS,
+    ),
+    Fault(
+        "what the champion was made from expires",
+        "tasks/retention.py",
+        "if path.name not in needed and",
+        "if",
+        "tests/tasks/test_retention.py",
+    ),
+    Fault(
+        "words from outside are markup",
+        "tasks/reporting/page.py",
+        'return f"<td{kind}>{escape(text)}</td>"',
+        'return f"<td{kind}>{text}</td>"',
+        "tests/tasks/reporting/test_page.py",
+    ),
+    Fault(
+        "a second step back leads forward",
+        "tasks/registry/in_service.py",
+        "    if not going_back:\n",
+        "    if True:\n",
         _PROMOTION_TESTS,
     ),
     Fault(

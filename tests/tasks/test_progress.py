@@ -1,5 +1,7 @@
 """What long work says of itself, to a person and to Prefect."""
 
+import logging
+
 import pytest
 
 from tasks import progress
@@ -18,6 +20,7 @@ def reported(monkeypatch):
     monkeypatch.setattr(progress, "create_progress_artifact", create)
     monkeypatch.setattr(progress, "update_progress_artifact", lambda _, progress, description: percent.append(progress))
     monkeypatch.setattr(progress.TaskRunContext, "get", lambda: "a task run")
+    monkeypatch.setattr(progress, "get_run_logger", lambda: logging.getLogger("of the run"))
     return percent
 
 
@@ -34,6 +37,15 @@ def test_a_step_that_was_too_short_to_report_reports_nothing(reported):
     step(1, 4, {})
     step.tell("made")
     assert reported == []
+
+
+def test_the_log_of_the_run_has_every_step_with_its_numbers(reported, caplog):
+    with caplog.at_level(logging.INFO):
+        step = ProgressReporter("train KNN", known={"seconds": 1.25}, remark="2 bad rows left out")
+        step.tell("start")
+        step.tell("made")
+        ProgressReporter("read notes").tell("stands")
+    assert caplog.messages == ["train KNN: made, seconds 1.25; 2 bad rows left out", "read notes: stands already"]
 
 
 def test_a_step_that_fails_stays_where_it_was(reported):

@@ -25,7 +25,25 @@ def test_help_imports_nothing_heavy():
 
 @pytest.mark.parametrize(
     "command",
-    ["run", "train", "experiment", "ingest", "tag", "doctor", "up", "down", "status", "open", "logs", "schedule"],
+    [
+        "run",
+        "train",
+        "experiment",
+        "ingest",
+        "tag",
+        "doctor",
+        "up",
+        "down",
+        "status",
+        "open",
+        "logs",
+        "schedule",
+        "models",
+        "promote",
+        "rollback",
+        "report",
+        "clean",
+    ],
 )
 def test_every_command_explains_itself(tagflow, command):
     done = tagflow(command, "--help")

@@ -4,12 +4,15 @@ import multiprocessing
 from pathlib import Path
 
 import mlflow
+import numpy as np
 import pytest
 from mlflow.exceptions import MlflowException
 from pydantic import SecretStr
 
-from tasks import promotion
 from tasks.evaluate import EvaluatedModel
+from tasks.promotion import promote as promotion
+from tasks.promotion.contest import Contest
+from tasks.promotion.decision import Candidate
 from tasks.recipe_settings import PromotionSettings
 from tasks.registry.client import (
     CHAMPION,
@@ -131,11 +134,12 @@ def test_a_champion_that_another_run_moved_meanwhile_stays(tmp_path, monkeypatch
         for _ in range(2):
             client.create_model_version("m", str(tmp_path))
         client.set_registered_model_alias("m", CHAMPION, "1")
-    monkeypatch.setattr(promotion, "signed_value", lambda *_: 0.5)
-    candidate = promotion.Candidate(EvaluatedModel("KNN", tmp_path, tmp_path, tmp_path), "2")
+    held = Contest(np.ones(9), None, np.zeros(9), "Popular")
+    monkeypatch.setattr(promotion, "hold_contest", lambda *_: held)
+    candidate = Candidate(EvaluatedModel("KNN", tmp_path, tmp_path, tmp_path), "2")
     answers = iter([lambda *args: None])  # the first look is from before the other run
     monkeypatch.setattr(promotion, "version_by_alias", lambda *args: next(answers, version_by_alias)(*args))
     with pytest.raises(RegistryBusy, match="another run has moved champion"):
-        promotion.promote.fn("m", [candidate], tmp_path, "P@1", PromotionSettings(), registry)
+        promotion.promote.fn("m", candidate, tmp_path, "P@1", PromotionSettings(), registry)
     with registry.open() as client:
         assert version_by_alias(client, "m", CHAMPION).version == 1

@@ -12,6 +12,7 @@ import mlflow
 import pytest
 from pydantic import SecretStr
 
+from flows.recipes import load_recipe
 from tagcore.metrics.evaluation import Evaluation
 from tasks.evaluate import EvaluatedModel, evaluate
 from tasks.recipe_settings import MeasureSettings, ModelSettings
@@ -59,7 +60,7 @@ def registry(database, tmp_path):
 def track_and_register(registry, made):
     corpus, (model, _) = made
     parent = comparison_run.fn("demo", [model], registry)
-    return register.fn(model, track.fn(model, "demo", parent, registry), corpus, "demo", registry)
+    return register.fn(model, track.fn(model, "demo", parent, registry), corpus, load_recipe("demo"), "demo", registry)
 
 
 def runs_of(registry, where=""):
@@ -173,7 +174,7 @@ def test_a_run_whose_registration_failed_stays_tracked(registry, made, monkeypat
     with monkeypatch.context() as patch:
         patch.setattr(ServedForm, "log", fail)
         with pytest.raises(OSError, match="No space left"):
-            register.fn(model, run, corpus, "demo", registry)
+            register.fn(model, run, corpus, load_recipe("demo"), "demo", registry)
     assert track.fn(model, "demo", "none", registry) == run
     assert versions_of(registry) == []
 

@@ -1,0 +1,108 @@
+"""Challenger and champion side by side on what was held out, for documents and for ratings."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tagcore.base import best_k
+from tagcore.baselines import ItemMean
+from tagcore.features.build import tag_frequencies
+from tagcore.features.rating_split import load_side
+from tagcore.metrics.catalogue import champion_measure
+from tagcore.metrics.evaluate_ratings import held_out_values
+from tagcore.metrics.held_out import held_out_suggestions
+from tagcore.metrics.ranking import mark_hits
+from tagcore.recommender import Recommender
+from tagcore.store.datasets import Dataset
+from tagcore.tagger import Tagger
+from tasks.evaluate import EvaluatedModel
+from tasks.kinds import kind_of
+from tasks.promotion.decision import Guard
+from tasks.promotion.tagger_guards import Evidence, folder_megabytes, new_abilities, tagger_guards
+from tasks.recipe_settings import PromotionSettings
+
+
+@dataclass(frozen=True, eq=False)
+class Contest:
+    """Values of the measure on the same documents, or users; and the guards."""
+
+    ours: np.ndarray
+    theirs: np.ndarray | None
+    floor: np.ndarray  # of the plainest baseline
+    baseline: str
+    guards: list[Guard] = field(default_factory=list)
+    units: str = "documents"  # or users: what there is a value of
+    able: str = ""  # what the challenger can do that the champion cannot
+
+
+def hold_contest(
+    challenger: EvaluatedModel,
+    champion: Path | None,
+    data: Path,
+    data_before: Path | None,
+    measure: str,
+    settings: PromotionSettings,
+) -> Contest:
+    """Measures both models anew; `data_before` is what the champion was made from, while it is kept."""
+    if challenger.kind == "ratings":
+        return _of_ratings(challenger, champion, data, measure, settings)
+    corpus = Dataset.open(data, "corpus", verify=False)
+    features = Dataset.open(challenger.prepared, "features", verify=False)
+    k = champion_measure(measure, "documents")[1]
+    assert k is not None
+    tagger = Tagger.load(challenger.model)
+    in_service = None if champion is None else Tagger.load(champion)
+    evidence = Evidence(
+        corpus=corpus,
+        features=features,
+        measure=measure,
+        level=settings.level,
+        challenger=tagger,
+        folder=challenger.model,
+        ours=held_out_suggestions(tagger, corpus, features, k),
+        champion=in_service,
+        theirs=None if in_service is None else held_out_suggestions(in_service, corpus, features, k),
+        corpus_before=None if data_before is None else Dataset.open(data_before, "corpus", verify=False),
+    )
+    return Contest(
+        ours=evidence.ours.values(measure),
+        theirs=None if evidence.theirs is None else evidence.theirs.values(measure),
+        floor=_popular_values(features, evidence.ours.truth, measure, k),
+        baseline="Popular",
+        guards=tagger_guards(evidence, settings.guards),
+        able=new_abilities(evidence),
+    )
+
+
+def _popular_values(features: Dataset, truth: Any, measure: str, k: int) -> np.ndarray:
+    """What the most popular tags of the training documents are worth on every held-out document."""
+    counts = tag_frequencies(features, "train").astype(np.float64)
+    top, _ = best_k(counts[None], k)
+    hits = mark_hits(truth, np.repeat(top, truth.shape[0], axis=0)).padded(k)
+    return np.asarray(champion_measure(measure, "documents")[0].compute(hits, k))
+
+
+def _of_ratings(
+    challenger: EvaluatedModel, champion: Path | None, data: Path, measure: str, settings: PromotionSettings
+) -> Contest:
+    service, (train, test) = (
+        kind_of("ratings").in_service,
+        (load_side(challenger.prepared, side) for side in ("train", "test")),
+    )
+    plain = Recommender(ItemMean().fit(train), train.user_names, train.item_names)
+    guards, size = settings.guards, folder_megabytes(challenger.model)
+    n = len(test)
+    found = f"{len(train):,} ratings to learn from, {n:,} held out"
+    return Contest(
+        ours=service.held_out_values(challenger.model, data, challenger.prepared, measure),
+        theirs=None if champion is None else service.held_out_values(champion, data, challenger.prepared, measure),
+        floor=held_out_values(plain, test, measure),
+        baseline="ItemMean",
+        units="users",
+        guards=[
+            Guard("data", n >= guards.min_test, found, f"at least {guards.min_test:,} held out"),
+            Guard("size", size <= guards.max_megabytes, f"{size:,.1f} MB", f"at most {guards.max_megabytes:,.0f} MB"),
+        ],
+    )

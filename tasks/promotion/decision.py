@@ -1,0 +1,75 @@
+"""What is decided about a challenger, and the rows that it is decided by."""
+
+from dataclasses import asdict, dataclass, field
+
+from tasks.evaluate import EvaluatedModel
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model of this run that may be put into service, with the number of its registered version."""
+
+    evaluated: EvaluatedModel
+    version: str
+    chosen_from: int = 1  # of so many models
+
+
+@dataclass(frozen=True)
+class Guard:
+    """One thing that must hold before a model goes into service, with what was found."""
+
+    name: str
+    passed: bool
+    found: str
+    needed: str
+
+    @property
+    def told(self) -> str:
+        """The row as one line."""
+        return f"{'passed' if self.passed else 'refused'}: {self.found}; needed: {self.needed}"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What was decided about a challenger, and the numbers that decided it."""
+
+    name: str
+    model: str  # the challenger's label
+    challenger: str
+    champion: str | None  # the version in service before
+    promoted: bool
+    reason: str
+    measure: str
+    difference: float | None = None  # the challenger's value less the champion's, as are the bounds
+    low: float | None = None
+    high: float | None = None
+    p_value: float | None = None
+    compared_on: int | None = None  # documents, or users
+    guards: list[Guard] = field(default_factory=list)
+
+    @property
+    def in_service(self) -> str | None:
+        """The version in service after the decision."""
+        return self.challenger if self.promoted else self.champion
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether a model that is new was kept out of service."""
+        return not self.promoted and (self.difference is not None or bool(self.guards))
+
+    @property
+    def tags(self) -> dict[str, str]:
+        """What the version is told of the decision: every number, and every guard as a line."""
+        plain = {f"promotion.{key}": str(value) for key, value in asdict(self).items() if key != "guards"}
+        return plain | {f"guard.{guard.name}": guard.told for guard in self.guards}
+
+    def markdown(self) -> str:
+        """The decision as a page of its own."""
+        verdict = "put into service" if self.promoted else "not put into service"
+        head = f"# {self.name} version {self.challenger} ({self.model}): {verdict}\n\n{self.reason}.\n"
+        if not self.guards:
+            return head
+        rows = [
+            f"| {g.name} | {'passed' if g.passed else '**refused**'} | {g.found} | {g.needed} |" for g in self.guards
+        ]
+        return "\n".join([head, "| guard | | found | needed |", "|---|---|---|---|", *rows]) + "\n"

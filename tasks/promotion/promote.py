@@ -1,0 +1,107 @@
+"""The champion moves only if every guard holds and the challenger is better by the recipe's rule."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from mlflow import MlflowClient
+from prefect import task
+from prefect.artifacts import create_markdown_artifact, create_table_artifact
+from prefect.context import TaskRunContext
+
+from tasks.cache import is_transient
+from tasks.progress import ProgressReporter
+from tasks.promotion.contest import Contest, hold_contest
+from tasks.promotion.decision import Candidate, Decision
+from tasks.promotion.rules import Verdict, above_floor, beats_champion
+from tasks.recipe_settings import PromotionSettings
+from tasks.registry.client import (
+    CHALLENGER,
+    CHAMPION,
+    DATA_KEY,
+    MODEL_KEY,
+    Registry,
+    RegistryBusy,
+    version_by_alias,
+)
+from tasks.registry.in_service import put_into_service
+from tasks.registry.writer import only_writer
+
+
+@task(name="promote", task_run_name="promote {name}", retries=2, retry_delay_seconds=2, retry_condition_fn=is_transient)
+def promote(
+    name: str, challenger: Candidate, data: Path, measure: str, settings: PromotionSettings, registry: Registry
+) -> Decision:
+    """Compares the challenger with the champion, moves the aliases, and records the decision with its numbers and
+    guards as tags of the version and as artifacts of the run."""
+    version, label = challenger.version, challenger.evaluated.label
+    step = ProgressReporter(f"compare {name} version {version} with the model in service")
+    step.tell("start")
+    with only_writer(registry, name) as writer:
+        client = writer.client
+        client.set_registered_model_alias(name, CHALLENGER, version)
+        champion = version_by_alias(client, name, CHAMPION)
+        before = None if champion is None else str(champion.version)
+        if before == version:
+            step.tell("stands")
+            return Decision(name, label, version, before, False, "it is the model in service already", measure)
+        if champion is not None and champion.tags.get(MODEL_KEY) == _model_of(client, name, version):
+            decision = Decision(name, label, version, before, False, "it is the same model", measure)
+        else:
+            in_service = None if champion is None else registry.fetch(f"models:/{name}/{before}")
+            corpus_before = None if champion is None else _kept(data.parent, champion.tags.get(DATA_KEY))
+            contest = hold_contest(challenger.evaluated, in_service, data, corpus_before, measure, settings)
+            decision = decide(name, challenger, before, contest, measure, settings)
+        now = version_by_alias(client, name, CHAMPION)
+        if before != (None if now is None else str(now.version)):
+            raise RegistryBusy(f"{name}: another run has moved {CHAMPION} meanwhile")  # to be compared with that one
+        for key, value in decision.tags.items():
+            client.set_model_version_tag(name, version, key, value[:5000])
+        if decision.promoted:
+            put_into_service(client, name, version, decision.reason)
+    step.tell("made")
+    _show(decision)
+    return decision
+
+
+def _show(decision: Decision) -> None:
+    """The decision as artifacts of the Prefect run, where there is one."""
+    if TaskRunContext.get() is None:
+        return
+    if decision.guards:
+        rows = [{"guard": g.name, "passed": g.passed, "found": g.found, "needed": g.needed} for g in decision.guards]
+        create_table_artifact(rows, key="guards")
+    create_markdown_artifact(decision.markdown(), key="decision")
+
+
+def decide(
+    name: str, challenger: Candidate, champion: str | None, contest: Contest, measure: str, settings: PromotionSettings
+) -> Decision:
+    """Asks the guards first, then the rule; without a champion, the floor."""
+    verdict = Verdict(True, "no model was in service")
+    if contest.theirs is not None:
+        verdict = beats_champion(
+            contest.ours, contest.theirs, measure, settings, challenger.chosen_from, contest.able, contest.units
+        )
+    if settings.floor and verdict.passed:
+        floor = above_floor(contest.ours, contest.floor, measure, settings.level, contest.baseline, contest.units)
+        verdict = verdict if floor.passed else replace(floor, test=verdict.test)
+    refused = [guard for guard in contest.guards if not guard.passed]
+    reason = verdict.reason
+    if refused:
+        reason = "; ".join(f"{guard.name}: {guard.found}, needed {guard.needed}" for guard in refused)
+    test = verdict.test if contest.theirs is not None else None
+    numbers = () if test is None else (test.difference, test.low, test.high, test.p_value, test.n)
+    passed = verdict.passed and not refused
+    decision = Decision(
+        name, challenger.evaluated.label, challenger.version, champion, passed, reason, measure, *numbers
+    )
+    return replace(decision, guards=contest.guards)
+
+
+def _model_of(client: MlflowClient, name: str, version: str) -> str | None:
+    return client.get_model_version(name, version).tags.get(MODEL_KEY)
+
+
+def _kept(store: Path, folder: str | None) -> Path | None:
+    """The data that a version was made from, if it is still in the store."""
+    return store / folder if folder and (store / folder).is_dir() else None

@@ -1,0 +1,157 @@
+"""What expires: old results, versions, runs and reports; never a champion or a challenger, or what it was made from."""
+
+import json
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+import mlflow
+from mlflow.entities.model_registry import ModelVersion
+
+from tagcore.store.datasets import MANIFEST
+from tasks.registry.client import DATA_KEY, EVALUATION_KEY, MODEL_KEY
+from tasks.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class Expired:
+    """One thing that is older than the limit, and that nothing in service needs."""
+
+    kind: str  # "result", "version", "run" or "report"
+    name: str
+    bytes: int
+    age_days: float
+
+
+def clean(workspace: Workspace, older_than: float, dry_run: bool) -> list[Expired]:
+    """Removes what has been there for `older_than` seconds, or only tells it; whatever a champion needs stays."""
+    before = time.time() - older_than
+    expired = []
+    with workspace.registry.open() as client:
+        kept = _in_use(client)
+        for one, remove in (*_versions(client, before, kept), *_runs(client, before, kept)):
+            expired.append(one)
+            if not dry_run:
+                remove()
+        needed = _needed_folders(workspace.store, kept)
+    for kind, folder in (("result", workspace.store), ("report", workspace.settings.state / "reports")):
+        for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+            if path.name not in needed and (changed := _changed(path)) < before:
+                expired.append(Expired(kind, path.name, _bytes(path), (time.time() - changed) / 86400))
+                if not dry_run:
+                    shutil.rmtree(path, ignore_errors=True)
+    return expired
+
+
+def seconds_of(duration: str) -> float:
+    """Reads 30d, 12h or 4w; ValueError for anything else."""
+    units = {"h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
+    if re.fullmatch(r"[0-9]{1,6}(\.[0-9]+)?[hdw]", duration):
+        return float(duration[:-1]) * units[duration[-1]]
+    raise ValueError(f"{duration!r}: expected a time such as 30d, 12h or 4w")
+
+
+@dataclass(frozen=True)
+class _Kept:
+    versions: set[tuple[str, str]]  # names and numbers that bear an alias
+    runs: set[str]
+    keys: set[str]  # of stored results
+    folders: set[str]  # of data
+
+
+def _in_use(client: mlflow.MlflowClient) -> _Kept:
+    kept = _Kept(set(), set(), set(), set())
+    for model in client.search_registered_models(max_results=1000):
+        for number in set(map(str, model.aliases.values())):
+            version = client.get_model_version(model.name, number)
+            kept.versions.add((model.name, number))
+            kept.runs.update(filter(None, [version.run_id, _source_run(client, version.model_id)]))
+            kept.keys.update(filter(None, [version.tags.get(MODEL_KEY), version.tags.get(EVALUATION_KEY)]))
+            kept.folders.update(filter(None, [version.tags.get(DATA_KEY)]))
+    for run in set(kept.runs):
+        kept.runs.update(filter(None, [client.get_run(run).data.tags.get("mlflow.parentRunId")]))
+    return kept
+
+
+def _source_run(client: mlflow.MlflowClient, model: str | None) -> str | None:
+    return None if model is None else client.get_logged_model(model).source_run_id
+
+
+def _versions(client: mlflow.MlflowClient, before: float, kept: _Kept) -> Iterator[tuple[Expired, Callable[[], None]]]:
+    for version in client.search_model_versions(max_results=10_000):
+        made = version.creation_timestamp / 1000
+        if made >= before or (version.name, str(version.version)) in kept.versions:
+            continue
+        logged = client.get_logged_model(version.model_id) if version.model_id else None
+        folder = None if logged is None else _local(logged.artifact_location)
+        one = Expired("version", f"{version.name} {version.version}", _bytes(folder), (time.time() - made) / 86400)
+        yield one, partial(_remove_version, client, version, folder)
+
+
+def _runs(client: mlflow.MlflowClient, before: float, kept: _Kept) -> Iterator[tuple[Expired, Callable[[], None]]]:
+    experiments = [one.experiment_id for one in client.search_experiments(max_results=10_000)]
+    old = f"attributes.start_time < {int(before * 1000)}"
+    for run in client.search_runs(experiments, old, max_results=10_000) if experiments else ():
+        if run.info.run_id in kept.runs or run.info.status == "RUNNING":
+            continue
+        folder = _local(run.info.artifact_uri)
+        age = (time.time() - run.info.start_time / 1000) / 86400
+        one = Expired("run", f"{run.info.run_name} {run.info.run_id[:8]}", _bytes(folder), age)
+        yield one, partial(_remove_run, client, run.info.run_id, folder)
+
+
+def _remove_version(client: mlflow.MlflowClient, version: ModelVersion, folder: Path | None) -> None:
+    client.delete_model_version(version.name, str(version.version))
+    if version.model_id:
+        client.delete_logged_model(version.model_id)
+    _remove_folder(folder)
+
+
+def _remove_run(client: mlflow.MlflowClient, run: str, folder: Path | None) -> None:
+    client.delete_run(run)
+    _remove_folder(folder)
+
+
+def _remove_folder(folder: Path | None) -> None:
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _needed_folders(store: Path, kept: _Kept) -> set[str]:
+    """The stored results with these keys, and all that they were made from."""
+    by_key = {}
+    for path in store.iterdir() if store.is_dir() else ():
+        if (path / MANIFEST).is_file():
+            by_key[path.name.partition("-")[2]] = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+    needed, waiting = set(kept.folders), [key[:16] for key in kept.keys]
+    waiting += [name.partition("-")[2] for name in kept.folders]
+    seen: set[str] = set()
+    while waiting:
+        key = waiting.pop()
+        if key in seen:
+            continue
+        seen.add(key)
+        waiting += [value[:16] for value in by_key.get(key, {}).get("inputs", {}).values() if isinstance(value, str)]
+    return needed | {path.name for path in store.iterdir() if path.name.partition("-")[2] in seen} if seen else needed
+
+
+def _changed(path: Path) -> float:
+    """When the folder was last filled."""
+    return max((file.stat().st_mtime for file in path.rglob("*") if file.is_file()), default=path.stat().st_mtime)
+
+
+def _bytes(folder: Path | None) -> int:
+    if folder is None or not folder.exists():
+        return 0
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def _local(address: str) -> Path | None:
+    """The folder of artifacts that lie on this machine; None of others."""
+    parsed = urlparse(address)
+    return Path(unquote(parsed.path)) if parsed.scheme in ("", "file") else None

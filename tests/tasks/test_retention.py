@@ -1,0 +1,98 @@
+"""What expires and what never does: old things go, a champion and all that it was made from stay."""
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from tasks.registry.client import CHAMPION, DATA_KEY, EVALUATION_KEY, MODEL_KEY
+from tasks.retention import clean, seconds_of
+from tests.workspaces import workspace_at
+
+DAY = 86400.0
+
+
+def key_of(name: str) -> str:
+    return name.encode().hex().ljust(64, "0")
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    (tmp_path / "home").mkdir()
+    return workspace_at(tmp_path / "home")
+
+
+def store(workspace, kind: str, name: str, days: float, **inputs: str) -> Path:
+    """A stored result of that age, made from results of these names."""
+    folder = workspace.store / f"{kind}-{key_of(name)[:16]}"
+    folder.mkdir(parents=True)
+    manifest = {"key": key_of(name), "inputs": {kind: key_of(other) for kind, other in inputs.items()}}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    then = time.time() - days * DAY
+    os.utime(folder / "manifest.json", (then, then))
+    return folder
+
+
+def test_old_results_go_and_what_a_champion_was_made_from_stays(workspace):
+    corpus = store(workspace, "corpus", "oldc", 90)
+    features = store(workspace, "features", "oldf", 90, corpus="oldc")
+    model = store(workspace, "model", "oldm", 90, features="oldf")
+    evaluation = store(workspace, "evaluation", "olde", 90, model="oldm", features="oldf")
+    loser = store(workspace, "model", "lost", 90, features="oldf")
+    young = store(workspace, "model", "new", 3, features="oldf")
+    damaged = store(workspace, "damaged-model", "bad", 40)
+    report = workspace.report_folder("old")
+    report.mkdir(parents=True)
+    os.utime(report, (time.time() - 90 * DAY,) * 2)
+    with workspace.registry.open() as client:
+        client.create_registered_model("notes")
+        tags = {MODEL_KEY: key_of("oldm"), EVALUATION_KEY: key_of("olde"), DATA_KEY: corpus.name}
+        client.create_model_version("notes", str(model), tags=tags)
+        client.create_model_version("notes", str(loser), tags={MODEL_KEY: key_of("lost")})
+        client.set_registered_model_alias("notes", CHAMPION, "1")
+
+    told = clean(workspace, 30 * DAY, dry_run=True)
+    assert {one.name for one in told} == {loser.name, damaged.name, "old"}
+    assert all(folder.exists() for folder in (loser, damaged, report))
+
+    assert [one.name for one in clean(workspace, 30 * DAY, dry_run=False)] == [one.name for one in told]
+    assert not any(folder.exists() for folder in (loser, damaged, report))
+    assert all(folder.exists() for folder in (corpus, features, model, evaluation, young))
+
+    gone = {one.name for one in clean(workspace, 0, dry_run=False)}  # whatever its age
+    assert gone == {young.name, "notes 2"}
+    assert all(folder.exists() for folder in (corpus, features, model, evaluation))
+    with workspace.registry.open() as client:
+        assert [v.version for v in client.search_model_versions("name = 'notes'")] == [1]
+
+
+def test_runs_expire_with_their_artifacts_unless_a_champion_came_from_them(workspace):
+    with workspace.registry.open() as client:
+        experiment = workspace.registry.experiment(client, "notes")
+        runs = [client.create_run(experiment, start_time=1000).info for _ in range(3)]
+        for run in runs:
+            client.log_text(run.run_id, "a table", "report.md")
+            client.set_terminated(run.run_id)
+        client.set_tag(runs[0].run_id, "mlflow.parentRunId", runs[1].run_id)
+        client.create_registered_model("notes")
+        client.create_model_version("notes", "somewhere", run_id=runs[0].run_id)
+        client.set_registered_model_alias("notes", CHAMPION, "1")
+    (gone,) = clean(workspace, 30 * DAY, dry_run=False)
+    assert (gone.kind, gone.bytes) == ("run", len("a table"))
+    with workspace.registry.open() as client:
+        left = {run.info.run_id for run in client.search_runs([experiment])}
+    assert left == {runs[0].run_id, runs[1].run_id}
+    assert len(list(workspace.settings.artifacts.rglob("report.md"))) == 2
+
+
+@pytest.mark.parametrize(("text", "days"), [("30d", 30), ("12h", 0.5), ("2w", 14), ("0d", 0), ("1.5d", 1.5)])
+def test_durations(text, days):
+    assert seconds_of(text) == days * DAY
+
+
+@pytest.mark.parametrize("text", ["", "30", "d", "-3d", "3 d", "1e9d", "٣d"])
+def test_what_is_no_duration(text):
+    with pytest.raises(ValueError, match="expected a time such as 30d"):
+        seconds_of(text)

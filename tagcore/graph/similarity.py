@@ -141,7 +141,8 @@ def _links_step(shard: Shard, state: Any, known: Any, index: Any, likeness: Like
 
 def _alike(asked: Any, known: Any, index: Any, itself: np.ndarray, likeness: Likeness) -> tuple[np.ndarray, ...]:
     most = likeness.max_df or np.iinfo(np.int64).max
-    shape = likeness.kernel, likeness.min_common, most, likeness.n_neighbors or 0
+    k = min(likeness.n_neighbors or 0, known[0].size - 1)
+    shape = likeness.kernel, likeness.min_common, most, k
     return alike_rows(asked, known, index, freeze(itself.astype(np.int64)), *shape)
 
 

@@ -74,7 +74,8 @@ def test_ten_nights(tagflow_at, place):
         if night == 5:  # somebody swapped the tags of what came in
             for one in made[300 + 150 * 4 :]:
                 one["tags"] = [THEMES[(THEMES.index(one["tags"][0]) + 3) % len(THEMES)]]
-            made += [one | {"id": f"{one['id']}-again"} for one in made[300 + 150 * 4 :] for _ in range(3)]
+            swapped = made[300 + 150 * 4 :]
+            made += [one | {"id": f"{one['id']}-again{copy}"} for one in swapped for copy in range(3)]
         write(notes, made)
         if night == 7:  # the crawl had written half a line when it died
             whole = notes.read_bytes()

@@ -82,7 +82,8 @@ def test_the_registered_model_answers_with_items_and_scores(tagflow, first, monk
 
 def test_the_champion_moves_only_to_a_smaller_error(tagflow):
     def run(model: str) -> dict:
-        settings = ("--set", f"models=[{{model='{model}'}}]", "--set", "name=contest-of-ratings")
+        named = ("--set", f"models=[{{model='{model}'}}]", "--set", "name=contest-of-ratings")
+        settings = (*named, "--set", "promotion.floor=false")  # a plain mean may be the first
         return tagflow.json("run", *SMALL[:-2], *settings)["decision"]
 
     assert run("UserMean")["promoted"]
@@ -106,7 +107,7 @@ def test_a_folder_is_known_by_looking_and_its_items_are_told_by_title(tagflow, t
     refused = tagflow("run", "--data", str(folder))
     assert refused.returncode == 1
     assert f"{table}, line 74: found 'many', expected a finite number as the rating" in refused.stderr
-    by_tags = ("--set", "models=[{model='TagiCoFi'}]")
+    by_tags = ("--set", "models=[{model='TagiCoFi'}]", "--set", "promotion={floor=false, guards={min_test=10}}")
     done = tagflow("run", "--data", str(folder), "--skip-bad-rows", *by_tags)
     assert done.returncode == 0, done.stderr
     assert "1 bad rows left out, see " in done.stderr

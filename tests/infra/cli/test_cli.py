@@ -145,7 +145,7 @@ def test_an_interrupted_run_says_that_it_can_go_on(tagflow):
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a test run in the background ignores it
     )
     for line in process.stderr:
-        if "read demo" in line:
+        if "crawl the demonstration site" in line:
             process.send_signal(signal.SIGINT)
             break
     _, rest = process.communicate(timeout=600)

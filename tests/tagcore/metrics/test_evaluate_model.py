@@ -83,6 +83,12 @@ def test_measures_equal_scikit_learn(problem, evaluation):
         "nDCG@3": ndcg_score(truth, scores, k=3),
         "F1@5": f1_score(truth, five, average="samples", zero_division=0),
         "acc@3": right[:, :3].any(axis=1).mean(),
+        "MAP@5": np.mean(
+            [
+                sum(row[: place + 1].mean() for place in np.flatnonzero(row[:5])) / np.clip(tags, 1, 5)
+                for row, tags in zip(right, truth.sum(axis=1), strict=True)
+            ]
+        ),
         "AUC (row)": roc_auc_score(truth[tagged], scores[tagged], average="samples"),
         "AUC (macro)": roc_auc_score(truth[:, seen], scores[:, seen], average="macro"),
         "AUC (micro)": roc_auc_score(truth, scores, average="micro"),
@@ -98,7 +104,7 @@ def test_measures_equal_scikit_learn(problem, evaluation):
         },
     }
     assert {name: summary[name].value for name in expected} == pytest.approx(expected, abs=1e-12)
-    names = ("P", "R", "F1", "nDCG", "acc", "exact", "tag recall", "Kendall", "PSP", "PSnDCG")
+    names = ("P", "R", "F1", "nDCG", "acc", "MAP", "exact", "tag recall", "Kendall", "PSP", "PSnDCG")
     every = {f"{name}@{k}" for name in names for k in (1, 3, 5, 10)}
     assert summary.keys() == every | expected.keys() | {"ECE"}
 

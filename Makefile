@@ -20,7 +20,7 @@ run: setup
 # all side by side, as much of it is waiting for servers; flows and lint give way to the rest. Each part finds the
 # kernels that the others compiled.
 test: setup
-	@echo "running the tests in three parts, and lint; each speaks when it is done (about 15 minutes on 2 cores)"
+	@echo "running the tests in three parts, and lint; each speaks when it is done (about 16 minutes on 2 cores)"
 	@$(MAKE) --no-print-directory -j4 $(if $(filter output-sync,$(.FEATURES)),-O) test-units test-flows test-tasks lint
 
 # each part also runs the examples in the docstrings of its packages, with kernels that its tests compile anyway

@@ -7,6 +7,7 @@ from typing import Any
 
 from prefect import flow
 
+from flows.choosing import choose_features
 from flows.stages import build_jobs, ingest, register, train_and_evaluate
 from flows.tuning import tune_models
 from tagcore.metrics.catalogue import champion_measure
@@ -62,7 +63,7 @@ def follow(recipe: Recipe, name: str, workspace: Workspace) -> NightlyResult:
     primary, kind, registry = recipe.measures.primary, kind_of(recipe.data.kind), workspace.registry
     with open_clusters(workspace.performance_report) as clusters:
         data = ingest(recipe, workspace)
-        recipe = tune_models(recipe, data, workspace)
+        recipe = tune_models(choose_features(recipe, data, workspace), data, workspace)
         evaluated = train_and_evaluate(recipe, build_jobs(recipe, data, workspace), workspace)
     parent = comparison_run(name, evaluated, registry)
     log_performance(clusters, [parent], registry)

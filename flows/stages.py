@@ -109,7 +109,7 @@ def build_jobs(recipe: Recipe, data: Path, workspace: Workspace, point: str = ""
     prepared: dict[str, Path] = {}
     jobs = []
     for seed in recipe.seeds:
-        split = _split(recipe, seed)
+        split = split_of_seed(recipe, seed)
         documents = [point, f"split {split.seed}" if len(recipe.seeds) > 1 and recipe.split.redraw else ""]
         documents += [f"share {split.train_seed}"] if len(recipe.seeds) > 1 and recipe.split.resample else []
         which = _told([*documents, f"seed {seed}" if len(recipe.seeds) > 1 else ""])
@@ -133,7 +133,7 @@ def _told(parts: list[str]) -> str:
     return "".join(f", {part}" for part in parts if part)
 
 
-def _split(recipe: Recipe, seed: int) -> SplitSettings:
+def split_of_seed(recipe: Recipe, seed: int) -> SplitSettings:
     """A split of its own for every seed where the recipe redraws it, or what is learnt from; else one for all."""
     split = recipe.split
     if split.resample:

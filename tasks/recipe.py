@@ -14,6 +14,7 @@ from tagcore.corpus import DOCUMENT_FIELDS
 from tagcore.metrics.catalogue import find, primary_names
 from tagcore.readers.web.urls import without_logins
 from tasks.recipe_settings import (
+    ChoiceSettings,
     DataSettings,
     FeatureSettings,
     MeasureSettings,
@@ -52,6 +53,7 @@ class Recipe(RecipePart):
         default_factory=dict, description="figures of a paper, by model and measure, to be drawn beside ours"
     )
     promotion: PromotionSettings = PromotionSettings()
+    choice: ChoiceSettings | None = None
     tuning: TuningSettings | None = None
     grid: dict[str, list[Any]] = Field(default_factory=dict, description='settings such as "features.stem" to vary')
 
@@ -169,7 +171,7 @@ class Recipe(RecipePart):
     @property
     def searches_each_split(self) -> bool:
         """Whether a search on validation documents is made for every split anew."""
-        return self.tuning is not None and self.split.redraw
+        return (self.tuning is not None or self.choice is not None) and self.split.redraw
 
     def all_models(self) -> list[ModelSettings]:
         """Lists the models of all grids."""

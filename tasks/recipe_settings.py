@@ -305,6 +305,31 @@ class MeasureSettings(RecipePart):
         return columns
 
 
+class ChoiceSettings(RecipePart):
+    """Settings that a corpus decides: each option in turn, on top of those taken before it, is tried by a quick model
+    on validation documents, and taken where it is surely better. Later nights use what was chosen."""
+
+    options: list[dict[str, Any]] = Field(
+        description='such as {"features.fields" = { title = 4, text = 1 }} or {"models.OneVsRestLinear.C" = 0.2}'
+    )
+    documents: int = Field(6000, ge=100, description="to learn and to validate from, at most")
+    validation: float = Field(0.3, gt=0, lt=1, description="share of them to validate on")
+    seconds: float = Field(120, ge=0, description="no further option is tried after so long")
+    renew: bool = Field(False, description="choose again, whatever was chosen before")
+
+    @field_validator("options")
+    @classmethod
+    def _of_features_and_models(cls, options: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        for option in options:
+            features = {name.removeprefix("features."): v for name, v in option.items() if name.startswith("features.")}
+            FeatureSettings.model_validate(features)
+            for name in option:
+                parts = name.split(".")
+                if len(parts) != (2 if parts[0] == "features" else 3) or parts[0] not in ("features", "models"):
+                    raise ValueError(f'{name!r} cannot be chosen, expected "features.NAME" or "models.CLASS.PARAMETER"')
+        return options
+
+
 class TuningSettings(RecipePart):
     """Every model's grid is searched on validation documents; only its best point is measured on the test."""
 

@@ -36,6 +36,12 @@ def make_members(members: Sequence[Any] | None, seed: int) -> list[TagModel]:
     return [make_member(member, seed) for member in (DEFAULT_MEMBERS if members is None else members)]
 
 
+def with_parameter(member: Any, name: str, parameter: str, value: Any) -> Any:
+    """A member's plain form with a parameter, where it is of that class and does not say its own."""
+    plain = {"model": member} if isinstance(member, str) else member
+    return {**plain, parameter: value} if plain["model"] == name and parameter not in plain else member
+
+
 def make_member(member: Any, seed: int) -> TagModel:
     """Makes a tagger of its plain form; ValueError says what is wrong with any other."""
     plain = {"model": member} if isinstance(member, str) else member

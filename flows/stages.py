@@ -3,6 +3,7 @@
 What a stage does for documents and for ratings stands in `tasks.kinds`; the recipe's `data.kind` chooses.
 """
 
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,12 +64,20 @@ def train(recipe: Recipe, jobs: list[Job], workspace: Workspace) -> list[Path]:
         if job.model.threshold_model is not None
     }
     limits = dict(zip(searches, map_task(thresholds_task, list(searches.values()), workspace), strict=True))
+    # a blend is fitted on what its members, which are models of the recipe as well, were fitted on
+    blended = {job.prepared for job in jobs if job.model.model == "Blend"}
+    shared = {prepared: workspace.settings.state / "fits" / prepared.name for prepared in blended}
     calls = []
     for job in jobs:
         labels_by = {"thresholds": limits[_threshold_key(job)]} if job.model.threshold_model is not None else {}
         told = {"which": job.which}
-        calls.append({"prepared": job.prepared, "model": job.model, "seed": job.seed, **labels_by, **told})
-    return map_task(kind_of(recipe.data.kind).train, calls, workspace)
+        kept = {"kept": shared[job.prepared]} if job.prepared in shared else {}
+        calls.append({"prepared": job.prepared, "model": job.model, "seed": job.seed, **labels_by, **told, **kept})
+    try:
+        return map_task(kind_of(recipe.data.kind).train, calls, workspace)
+    finally:
+        for folder in shared.values():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 @flow(name="evaluate", flow_run_name="evaluate {recipe.name}")

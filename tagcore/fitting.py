@@ -7,16 +7,17 @@ import numpy as np
 from sklearn.base import clone
 
 from tagcore.base import Estimator, block_rows, registered_models
+from tagcore.features.folds import first_fold
 from tagcore.features.rows import Rows
+from tagcore.kept_fits import KeptFits
 from tagcore.progress import Progress, no_progress
 from tagcore.scoring.calibration import CALIBRATORS, Calibrator
-from tagcore.shards import Executor
+from tagcore.shards import Executor, InProcess
 from tagcore.tag_model import TagModel
-from tagcore.training import Checkpoints
+from tagcore.training import Checkpoints, FitContext
 
 M = TypeVar("M", bound=Estimator)
 
-CALIBRATION_SHARE = 0.1
 _WARM_UP_ROUNDS = 1000  # at most: enough for solvers not to complain that they were cut short
 CALIBRATION_DEPTH = 10  # the ranks that people look at
 
@@ -67,25 +68,43 @@ def fit_calibrated(
     executor: Executor | None = None,
     progress: Progress | None = None,
     checkpoints: Checkpoints | None = None,
+    kept: KeptFits | None = None,
 ) -> Calibrator | None:
-    """Fits the model on all rows. Its calibrator comes from a twin fitted without a tenth of them, which it scores.
+    """Fits the model on all rows. Its calibrator comes from a twin fitted without a fifth of them, which it scores.
 
-    A model that gives probabilities by itself has none.
+    A model that gives probabilities by itself has none. Both fits are those that a blend makes of its member.
     """
     progress = progress or no_progress
     calibrator = None
-    held_out = np.random.default_rng(seed).random(rows.n_rows) < CALIBRATION_SHARE
-    if calibrate and not model.gives_probabilities and held_out.any() and not held_out.all():
-        twin = clone(model).fit_rows(
-            rows.select(np.flatnonzero(~held_out)),
-            executor=executor,
-            progress=_half(progress, 0),
-            checkpoints=checkpoints and checkpoints.inside("calibration"),
-        )
+    held_out = first_fold(rows.n_rows, seed)
+    if calibrate and not model.gives_probabilities and held_out.any():
+        within = checkpoints and checkpoints.inside("calibration")
+        twin = clone(model)
+        context = FitContext(executor or InProcess(), _half(progress, 0), within, kept)
+        fit_without(twin, rows, held_out, context)
         calibrator = CALIBRATORS[calibrate]().fit(*_scores_and_hits(twin, rows.select(np.flatnonzero(held_out))))
         progress = _half(progress, 1)
-    model.fit_rows(rows, executor=executor, progress=progress, checkpoints=checkpoints)
+    fit_without(model, rows, None, FitContext(executor or InProcess(), progress, checkpoints, kept))
     return calibrator
+
+
+def fit_without(model: TagModel, rows: Rows, left_out: np.ndarray | None, context: FitContext) -> TagModel:
+    """Fits the model on the rows but those that `left_out` marks (None: on all), or takes that fit where it is kept."""
+
+    def fit() -> TagModel:
+        learnt = rows if left_out is None else rows.select(np.flatnonzero(~left_out))
+        return model.fit_rows(
+            learnt,
+            executor=context.executor,
+            progress=context.progress,
+            checkpoints=context.checkpoints,
+            kept=context.kept,
+        )
+
+    if context.kept is None:
+        return fit()
+    context.kept.fit(model, left_out, fit)
+    return model
 
 
 def _scores_and_hits(twin: TagModel, rows: Rows) -> tuple[np.ndarray, np.ndarray]:

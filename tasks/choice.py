@@ -104,6 +104,7 @@ def _with_parameter(model: ModelSettings, name: str, parameter: str, value: Any)
     elif model.model == "Blend" and "members" not in model.grid:
         members = list(params.get("members") or DEFAULT_MEMBERS)
         params = params | {"members": [with_parameter(member, name, parameter, value) for member in members]}
+        return model.model_copy(update={"params": params, "called": model.label})
     return model.model_copy(update={"params": params})
 
 

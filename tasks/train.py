@@ -8,6 +8,7 @@ from prefect.states import State
 from tagcore.features.build import VECTORISER, tag_frequencies
 from tagcore.features.rows import StoredRows
 from tagcore.fitting import fit_calibrated, make_model, warm_up
+from tagcore.kept_fits import KeptFits
 from tagcore.store.datasets import Dataset
 from tagcore.tag_model import TagModel
 from tagcore.tagger import Tagger
@@ -37,11 +38,13 @@ def train(
     workspace: Workspace,
     thresholds: Path | None = None,
     which: str = "",
+    kept: Path | None = None,
 ) -> State[Path]:
     """Trains one model. Where that happens, and on how many threads, changes no bit.
 
-    `thresholds` are stored ones that the tagger shall label by; `which` tells the training from others of its model. A
-    training that was killed goes on from its last checkpoint.
+    `thresholds` are stored ones that the tagger shall label by; `which` tells the training from others of its model;
+    `kept` is the folder of fits that it shares with others on the same features. A training that was killed goes on
+    from its last checkpoint.
     """
     estimator = make_model(model.model, model.params, seed, TagModel)
     parameters = {
@@ -70,6 +73,7 @@ def train(
                 executor=executor,
                 progress=report_traffic(step, executor),
                 checkpoints=Checkpoints(places.inside(plan.key), plan.key),
+                kept=None if kept is None else KeptFits(kept),
             )
         vectoriser = Vectoriser.load(data.folder / VECTORISER)
         limits = None if thresholds is None else stored_thresholds(thresholds)

@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 from tagcore.baselines import BCS, KNN, LEML, WSABIE, OneVsRestLinear, Popular
 from tagcore.features import rows as feature_rows
+from tagcore.features.folds import first_fold
 from tagcore.features.rows import InMemory, StoredRows, load_all
 from tagcore.fitting import CALIBRATION_DEPTH, fit_calibrated, warm_up
 from tagcore.models import BMLPL, BOMC
@@ -111,7 +112,7 @@ def stored(tmp_path_factory):
 
 def calibrated_in_memory(model, X, Y, seed):
     """(twin, calibrator) as one who holds all rows would make them."""
-    held_out = np.random.default_rng(seed).random(X.shape[0]) < 0.1
+    held_out = first_fold(X.shape[0], seed)
     twin = clone(model).fit(X[~held_out], Y[~held_out])
     tags, scores = twin.top_k(X[held_out], CALIBRATION_DEPTH)
     hits = np.take_along_axis(Y[held_out].toarray(), tags, axis=1) > 0

@@ -32,8 +32,7 @@ from tasks.workspace import Workspace
 CHOICES = "choices"  # the folder, of the state folder, with one file for each corpus
 
 _OF_TEXTS = ("fields", "own_columns", "ngram_range", "stop_words", "stem", "strip_accents", "analyzer")
-_PROBE: dict[str, Any] = {"variant": "independent", "noise": 1.0}  # of BOMC, which learns in one pass
-_MOST_CELLS = 100_000_000  # words × tags, above which neighbours probe instead of BOMC
+_MOST_CELLS = 100_000_000  # words × tags, above which neighbours probe instead of BOMC, which learns in one pass
 _LEAST_TAG = 3  # tags on fewer documents cannot tell one choice from another
 _K = 5
 
@@ -154,7 +153,7 @@ def _ndcg(
         make_features(corpus, folder, Vectoriser(**settings.model_dump()), split)
         (X, Y), (asked, truth) = (load_all(StoredRows.open(folder, side)) for side in ("train", "test"))
     if name is None:
-        name, params = ("BOMC", _PROBE) if X.shape[1] * Y.shape[1] <= _MOST_CELLS else ("KNN", {})
+        name = "BOMC" if X.shape[1] * Y.shape[1] <= _MOST_CELLS else "KNN"
     model = make_model(name, params, seed, TagModel).fit(X, Y)
     return mark_hits(truth, model.top_k(asked, _K)[0]).ndcg(_K)
 

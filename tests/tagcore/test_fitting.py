@@ -58,7 +58,7 @@ IN_ROUNDS = {
     "BCS observed": (BCS(4, max_iter=6), True),
     "BMLPL": (BMLPL(n_topics=4, max_iter=8, tol=0.0), False),
     "BMLPL masked": (BMLPL(n_topics=4, max_iter=8, tol=0.0, missing="mask"), True),
-    "BOMC": (BOMC(parallel="classes", n_shards=3, warm_up=100, merge_every=100), False),
+    "BOMC": (BOMC.published(parallel="classes", n_shards=3, warm_up=100, merge_every=100), False),
 }
 
 
@@ -127,8 +127,8 @@ def same_calibrator(one, other):
 CALIBRATED = {
     "BMLPL": BMLPL(n_topics=4, max_iter=4),
     "BMLPL early stopping": BMLPL(n_topics=4, max_iter=4, early_stopping=True),
-    "BOMC": BOMC(),
-    "BOMC independent": BOMC("independent"),
+    "BOMC": BOMC.published(),
+    "BOMC independent": BOMC.published("independent"),
     "KNN": KNN(),
     "LEML": LEML(4, max_iter=3),
     "OneVsRestLinear": OneVsRestLinear(),

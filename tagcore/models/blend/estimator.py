@@ -61,7 +61,7 @@ class Blend(TagModel):
     Parameters
     ----------
     members : class names, or `{"model": name, parameter: value, …}`; the first leads. None: OneVsRestLinear, KNN and
-        independent BOMC with noise 1.
+        BOMC.
     pool : how many of each member's best tags are looked at; others are not suggested.
     n_folds : of 5, every document is scored; of 1, a fifth of them. None: 5 below 5,000 documents.
     n_trees : boosted trees of the combiner, where 400 documents or more of a fold can teach it before they are judged.

@@ -7,11 +7,7 @@ from typing import Any
 from tagcore.base import registered_models
 from tagcore.tag_model import TagModel
 
-DEFAULT_MEMBERS: tuple[Any, ...] = (
-    "OneVsRestLinear",
-    "KNN",
-    {"model": "BOMC", "variant": "independent", "noise": 1.0},
-)
+DEFAULT_MEMBERS: tuple[Any, ...] = ("OneVsRestLinear", "KNN", "BOMC")
 MOST_MEMBERS = 16
 
 

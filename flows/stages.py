@@ -14,6 +14,7 @@ from flows.map_tasks import map_task, run_task
 from tagcore.store.files import require_writable
 from tasks.evaluate import EvaluatedModel
 from tasks.kinds import kind_of, require_models
+from tasks.members import without_members
 from tasks.naming import data_name, errors_name_source, registered_name
 from tasks.progress import ProgressReporter
 from tasks.promotion.decision import Candidate
@@ -116,7 +117,7 @@ def build_jobs(recipe: Recipe, data: Path, workspace: Workspace, point: str = ""
     from others of its experiment."""
     kind = kind_of(recipe.data.kind)
     prepared: dict[str, Path] = {}
-    jobs = []
+    jobs, too_large = [], set[str]()
     for seed in recipe.seeds:
         split = split_of_seed(recipe, seed)
         documents = [point, f"split {split.seed}" if len(recipe.seeds) > 1 and recipe.split.redraw else ""]
@@ -131,8 +132,9 @@ def build_jobs(recipe: Recipe, data: Path, workspace: Workspace, point: str = ""
             if model.most_cells is not None and (cells := kind.cells(prepared[key])) > model.most_cells:
                 left_out = f"{cells:,} words × tags, it takes {model.most_cells:,} (most_cells of the recipe)"
                 ProgressReporter(f"leave out {model.label}{which}", remark=left_out).tell("left out")
+                too_large.add(model.model)
                 continue
-            jobs.append(Job(model, prepared[key], seed, which))
+            jobs.append(Job(without_members(model, too_large), prepared[key], seed, which))
     if not jobs:
         raise ValueError(f"{recipe.name}: every model is left out: the data have more words × tags than most_cells")
     return jobs

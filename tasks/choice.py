@@ -18,12 +18,12 @@ from tagcore.features.rows import StoredRows, load_all
 from tagcore.features.split import Split
 from tagcore.fitting import make_model
 from tagcore.metrics.ranking import mark_hits
-from tagcore.models.blend.members import DEFAULT_MEMBERS, with_parameter
 from tagcore.store.datasets import Dataset
 from tagcore.store.files import write_text
 from tagcore.tag_model import TagModel
 from tagcore.text import Vectoriser
 from tasks.features import choose_split
+from tasks.members import with_member_parameter
 from tasks.progress import ProgressReporter
 from tasks.recipe import Recipe
 from tasks.recipe_settings import FeatureSettings, ModelSettings
@@ -97,14 +97,11 @@ def with_changes(recipe: Recipe, changes: Changes) -> Recipe:
 
 
 def _with_parameter(model: ModelSettings, name: str, parameter: str, value: Any) -> ModelSettings:
-    params = model.params
-    if model.model == name and parameter not in (*params, *model.grid):
-        params = params | {parameter: value}
-    elif model.model == "Blend" and "members" not in model.grid:
-        members = list(params.get("members") or DEFAULT_MEMBERS)
-        params = params | {"members": [with_parameter(member, name, parameter, value) for member in members]}
-        return model.model_copy(update={"params": params, "called": model.label})
-    return model.model_copy(update={"params": params})
+    if model.model == "Blend":
+        return with_member_parameter(model, name, parameter, value)
+    if model.model != name or parameter in (*model.params, *model.grid):
+        return model
+    return model.model_copy(update={"params": model.params | {parameter: value}})
 
 
 def _open_to_choice(option: Changes, recipe: Recipe, settings: FeatureSettings, counted: bool) -> bool:

@@ -32,10 +32,16 @@ def make_members(members: Sequence[Any] | None, seed: int) -> list[TagModel]:
     return [make_member(member, seed) for member in (DEFAULT_MEMBERS if members is None else members)]
 
 
+def class_of(member: Any) -> str:
+    """The class name in a member's plain form."""
+    return member if isinstance(member, str) else member["model"]
+
+
 def with_parameter(member: Any, name: str, parameter: str, value: Any) -> Any:
     """A member's plain form with a parameter, where it is of that class and does not say its own."""
-    plain = {"model": member} if isinstance(member, str) else member
-    return {**plain, parameter: value} if plain["model"] == name and parameter not in plain else member
+    if class_of(member) != name or (not isinstance(member, str) and parameter in member):
+        return member
+    return {**({"model": member} if isinstance(member, str) else member), parameter: value}
 
 
 def make_member(member: Any, seed: int) -> TagModel:

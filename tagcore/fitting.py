@@ -1,7 +1,7 @@
 """Fits any model by its class name, and calibrates its scores on documents that it had not seen."""
 
 from contextlib import suppress
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from sklearn.base import clone
@@ -11,10 +11,12 @@ from tagcore.features.folds import first_fold
 from tagcore.features.rows import Rows
 from tagcore.kept_fits import KeptFits
 from tagcore.progress import Progress, no_progress
-from tagcore.scoring.calibration import CALIBRATORS, Calibrator
+from tagcore.scoring.calibration import CALIBRATORS, Calibrator, FrequencyCalibrator, better_calibrator
 from tagcore.shards import Executor, InProcess
 from tagcore.tag_model import TagModel
 from tagcore.training import Checkpoints, FitContext
+
+BETTER = "better"  # of the isotonic and the frequency calibrator
 
 M = TypeVar("M", bound=Estimator)
 
@@ -82,7 +84,7 @@ def fit_calibrated(
         twin = clone(model)
         context = FitContext(executor or InProcess(), _half(progress, 0), within, kept)
         fit_without(twin, rows, held_out, context)
-        calibrator = CALIBRATORS[calibrate]().fit(*_scores_and_hits(twin, rows.select(np.flatnonzero(held_out))))
+        calibrator = _fit_calibrator(calibrate, twin, rows, held_out)
         progress = _half(progress, 1)
     fit_without(model, rows, None, FitContext(executor or InProcess(), progress, checkpoints, kept))
     return calibrator
@@ -107,16 +109,36 @@ def fit_without(model: TagModel, rows: Rows, left_out: np.ndarray | None, contex
     return model
 
 
-def _scores_and_hits(twin: TagModel, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-    """The best scores of every row, and whether the row has the tag; one block of rows is in memory at a time."""
+def _fit_calibrator(calibrate: str, twin: TagModel, rows: Rows, held_out: np.ndarray) -> Calibrator:
+    seen = _suggestions(twin, rows.select(np.flatnonzero(held_out)))
+    if calibrate not in (BETTER, FrequencyCalibrator.name):
+        return CALIBRATORS[calibrate]().fit(seen.scores, seen.hits)
+    learnt = rows.labels(slice(0, rows.n_rows))[np.flatnonzero(~held_out)]
+    documents = np.bincount(learnt.indices, minlength=rows.n_labels)
+    if calibrate == BETTER:
+        return better_calibrator(*seen, documents)
+    return FrequencyCalibrator().fit_by_tag(seen.scores, seen.hits, seen.tags, documents)
+
+
+class _Suggestions(NamedTuple):
+    """The best tags of some rows, one after the other."""
+
+    scores: np.ndarray
+    hits: np.ndarray  # whether the row has the tag
+    tags: np.ndarray
+    rows: np.ndarray
+
+
+def _suggestions(twin: TagModel, rows: Rows) -> _Suggestions:
+    """The best tags of every row; one block of rows is in memory at a time."""
     blocks = []
     for start in range(0, rows.n_rows, block_rows(rows.n_labels)):
         X, Y = rows.load(slice(start, min(start + block_rows(rows.n_labels), rows.n_rows)))
         tags, scores = twin.top_k(X, CALIBRATION_DEPTH)
-        row_of_tag = np.repeat(np.arange(X.shape[0]), tags.shape[1])
-        blocks.append((scores.ravel(), np.asarray(Y[row_of_tag, tags.ravel()]).ravel() > 0))
-    scores, hits = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-    return scores, hits
+        row_of_tag, tag = np.repeat(np.arange(X.shape[0]), tags.shape[1]), tags.ravel()
+        hits = np.asarray(Y[row_of_tag, tag]).ravel() > 0
+        blocks.append((scores.ravel(), hits, tag, start + row_of_tag))
+    return _Suggestions(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
 
 
 def _half(progress: Progress, half: int) -> Progress:

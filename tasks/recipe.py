@@ -110,7 +110,7 @@ class Recipe(RecipePart):
             "measures.labelling": bool(self.measures.labelling),
         }
         for number, model in enumerate(self.models):
-            calibrate = model.calibrate == "platt"  # the default says nothing of what was asked for
+            calibrate = model.calibrate not in (None, "isotonic")  # the default says nothing of what was asked for
             of_model = {"features": model.features, "calibrate": calibrate, "thresholds": model.thresholds}
             of_model["most_cells"] = model.most_cells
             settings |= {f"models.{number}.{name}": bool(value) for name, value in of_model.items()}

@@ -227,8 +227,13 @@ class ModelSettings(ModelChoice):
     grid: dict[str, list[Any]] = Field(default_factory=dict)
     features: dict[str, Any] = Field(default_factory=dict, description="on top of the recipe's, for this model alone")
     calibrate: Annotated[
-        Literal["isotonic", "platt"] | None, BeforeValidator(lambda given: None if given == "none" else given)
-    ] = Field("isotonic", description='how scores become probabilities of being right; "none" leaves them as they are')
+        Literal["better", "isotonic", "platt", "frequency"] | None,
+        BeforeValidator(lambda given: None if given == "none" else given),
+    ] = Field(
+        "isotonic",
+        description='how scores become probabilities of being right: "frequency" is Platt\'s with the frequency of the '
+        'tag, "better" this or isotonic; "none" leaves them as they are',
+    )
     most_cells: int | None = Field(
         None, ge=1, description="words × tags: where there are more the model is left out, and that is said"
     )

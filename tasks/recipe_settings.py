@@ -327,6 +327,8 @@ class ChoiceSettings(RecipePart):
     def _of_features_and_models(cls, options: list[dict[str, Any]]) -> list[dict[str, Any]]:
         for option in options:
             features = {name.removeprefix("features."): v for name, v in option.items() if name.startswith("features.")}
+            if unknown := sorted(set(features) - set(FeatureSettings.model_fields)):
+                raise ValueError(f"there is no feature {unknown[0]!r}")
             FeatureSettings.model_validate(features)
             for name in option:
                 parts = name.split(".")

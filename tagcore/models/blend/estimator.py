@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import expit
-from sklearn.base import clone
 
 from tagcore.base import require_array, require_lists
 from tagcore.features.rows import Rows
@@ -17,6 +16,7 @@ from tagcore.models.blend.members import MemberList, make_members
 from tagcore.models.blend.pairs import Pairs, TagCounts, held_out_pairs, joined, member_scores, words_of
 from tagcore.models.blend.quality import ndcg_of_pairs
 from tagcore.parameters import SEED, Whole, limits
+from tagcore.scikit import clone
 from tagcore.scoring.explanation import Explanation
 from tagcore.shards import freeze
 from tagcore.tag_model import TagModel

@@ -4,7 +4,6 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_random_state
 
 from tagcore.base import require_array, require_lists, restore_on_failure
 from tagcore.graph.profiles import TagProfiles, item_tag_counts, rated_tag_counts, user_tag_counts
@@ -27,6 +26,7 @@ from tagcore.models.tagicofi.targets import BIASES, FEEDBACKS, Targets, count_ta
 from tagcore.parameters import FLAG, POSITIVE, ROUNDS, SEED, Choice, Real, Whole, limits
 from tagcore.rating_model import RatingModel
 from tagcore.ratings import Ratings, UserTaggings
+from tagcore.scikit import check_random_state
 from tagcore.shards import Arrays
 from tagcore.training import FitContext, Learner, train
 

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted
 
 from tagcore.base import best_k
 from tagcore.graph.profiles import TagProfiles
@@ -14,6 +13,7 @@ from tagcore.graph.similarity import Likeness, raw_links, scaled_links
 from tagcore.models.tagicofi.blocks import best_block, dense_base
 from tagcore.models.tagicofi.score_kernel import best_of_all, score_all, score_pairs
 from tagcore.rating_model import UNKNOWN, RatingModel
+from tagcore.scikit import check_is_fitted
 from tagcore.shards import freeze
 
 _FEW = 64  # best items that are kept in order while all are looked at

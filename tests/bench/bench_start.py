@@ -27,7 +27,7 @@ TIMES = 5
 TEXT = "we saw a planet through the telescope"
 IMPORTS = {
     "python: import numpy, numba, scipy.sparse, pyarrow": "import numpy, numba, scipy.sparse, pyarrow.compute",
-    "python: import sklearn.base, pandas, mlflow as well": "import numba, pyarrow.compute, sklearn.base, pandas, mlflow",
+    "python: import sklearn, pandas, mlflow as well": "import numba, pyarrow.compute, sklearn.base, pandas, mlflow",
 }
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from prefect import flow
@@ -14,6 +15,7 @@ from tasks.cluster.sessions import open_clusters
 from tasks.kinds import kind_of
 from tasks.naming import data_name, registered_name
 from tasks.notify import notify
+from tasks.progress import noted_steps
 from tasks.promotion.decision import Decision
 from tasks.promotion.promote import promote
 from tasks.ratings.examples import RecommendationExample
@@ -21,10 +23,12 @@ from tasks.recipe import Recipe
 from tasks.registry.client import require_reachable
 from tasks.registry.tracking import comparison_run, log_performance, log_recipe
 from tasks.registry.writer import only_run
+from tasks.reporting.comparison import Report
 from tasks.reporting.examples import TagExample
 from tasks.reporting.page import PageFacts, report_page
-from tasks.reporting.report import Report, report
+from tasks.reporting.report import report
 from tasks.settings import Settings
+from tasks.standing import StandingNight, keep_record, premises_of, results_in
 from tasks.workspace import Workspace, open_workspace
 
 
@@ -50,15 +54,20 @@ def nightly(recipe: Recipe) -> NightlyResult:
     workspace = open_workspace()
     name = registered_name(recipe.name, data_name(recipe.data))
     require_reachable(workspace.registry)
-    with only_run(workspace.registry, name), tell_of_failure(workspace.settings, name):
-        night = follow(recipe.model_copy(update={"seeds": recipe.seeds[:1]}), name, workspace)
+    premises = premises_of(recipe)  # before anything is read: what changes from here on is for the next night
+    with only_run(workspace.registry, name), tell_of_failure(workspace.settings, name), noted_steps() as steps:
+        night, stored = follow(recipe.model_copy(update={"seeds": recipe.seeds[:1]}), name, workspace)
+        if premises is not None:
+            examples = [example.told() for example in night.examples]
+            record = StandingNight(premises, results_in(stored), steps, asdict(night), examples)
+            keep_record(workspace.report_folder(name), record)
     if night.decision.is_refusal:
         notify(workspace.settings, "refused", asdict(night.decision))
     return night
 
 
-def follow(recipe: Recipe, name: str, workspace: Workspace) -> NightlyResult:
-    """Reads, prepares, trains, measures, registers, decides and reports."""
+def follow(recipe: Recipe, name: str, workspace: Workspace) -> tuple[NightlyResult, list[Path]]:
+    """Reads, prepares, trains, measures, registers, decides and reports; also gives the folders of what was stored."""
     primary, kind, registry = recipe.measures.primary, kind_of(recipe.data.kind), workspace.registry
     with open_clusters(workspace.performance_report) as clusters:
         data = ingest(recipe, workspace)
@@ -77,7 +86,8 @@ def follow(recipe: Recipe, name: str, workspace: Workspace) -> NightlyResult:
     page = report_page(
         title, table, evaluated, facts_of(decision, examples), parent, registry, workspace.settings.mlflow_page
     )
-    return NightlyResult(table, decision, champion, examples, str(page))
+    stored = [data, *(folder for one in evaluated for folder in (one.prepared, one.model, one.evaluation))]
+    return NightlyResult(table, decision, champion, examples, str(page)), stored
 
 
 def facts_of(decision: Decision, examples: list[Any]) -> PageFacts:

@@ -103,9 +103,9 @@ def state_folder() -> Path:
 
 def _warm_up(parser: Parser, scratch: Path) -> None:
     """Reads what is not altered, which must be read, and compiles what that takes."""
-    for number, files in enumerate(parser.seeds):
+    for files in parser.seeds:
         with tempfile.TemporaryDirectory(dir=scratch) as folder:
-            parser.read(files, Path(folder), number)
+            parser.read(files, Path(folder), 0)
 
 
 def _serve(name: str, parser: Parser, inputs: int, shared: np.ndarray, scratch: Path) -> None:

@@ -18,7 +18,7 @@ from tagcore.readers.citeulike import read_libraries
 from tagcore.readers.ratings import RatingsSource
 from tagcore.readers.rcv1.taxonomy import read_taxonomy
 from tagcore.readers.web.answers import parse_body
-from tagcore.readers.web.urls import canonical_url
+from tagcore.readers.web.urls import canonical_url, has_login
 from tagcore.store.datasets import write_dataset
 from tasks.crawl.night import read_url_list
 from tasks.demo_site.site import DemoSite
@@ -189,7 +189,7 @@ def _read_address(files: Files, folder: Path, number: int) -> None:
     base = "https://example.org/a/b" if number % 2 else None
     url = canonical_url(files[""].decode(errors="surrogateescape" if number % 3 else "replace"), base)
     _require(canonical_url(url) == url, "spelt in two ways")
-    _require("word@" not in url, "a password")
+    _require(not has_login(url), "a password")
 
 
 def _read_robots(files: Files, folder: Path, number: int) -> None:

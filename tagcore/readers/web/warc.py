@@ -3,17 +3,17 @@
 import io
 import tempfile
 from collections.abc import Iterator
+from contextlib import redirect_stderr
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from warcio.archiveiterator import ArchiveIterator
-from warcio.exceptions import ArchiveLoadFailed
 
 from tagcore.corpus import Block
-from tagcore.readers.bad_rows import ReadError
-from tagcore.readers.input_files import InputFile, ReadLimits, errors_named
+from tagcore.readers.bad_rows import ReadError, shorten
+from tagcore.readers.input_files import InputFile, ReadLimits, read_chunks
 from tagcore.readers.source import Source
 from tagcore.readers.web.answers import NotTaken, parse_body, store_answer
 from tagcore.readers.web.collection import Address, Collection
@@ -56,15 +56,11 @@ class Warc(Source):
     def _replay(self, collection: Collection, file: InputFile, night: int) -> int:
         """Takes every answer of a file as if it had just come; counts those that are no document."""
         refused = 0
-        with errors_named(file.name), open(file.path, "rb") as stream:
-            try:
-                for number, record in enumerate(ArchiveIterator(stream)):
-                    if record.rec_type == "response" and record.http_headers is not None:
-                        refused += not self._take(collection, record, night)
-                    if number % _COMMIT_EVERY == 0:
-                        collection.commit()
-            except (ArchiveLoadFailed, ValueError, EOFError) as error:
-                raise ReadError(f"{file.name}: not readable as WARC ({error})") from error
+        for number, record in enumerate(_records(file, self.options)):
+            if record.rec_type == "response" and record.http_headers is not None:
+                refused += not self._take(collection, record, night)
+            if number % _COMMIT_EVERY == 0:
+                collection.commit()
         collection.commit()
         return refused
 
@@ -74,7 +70,9 @@ class Warc(Source):
             status = int(record.http_headers.get_statuscode())
         except (BadUrl, ValueError, TypeError):
             return False
-        body = _read(record.content_stream(), self.options.page_bytes)
+        body = _body(record, self.options.page_bytes)
+        if body is None:
+            return False
         role = record.rec_headers.get_header(ROLE)
         if role not in ("start", "feed", "sitemap", "page"):
             role = "feed" if looks_like_feed(body[:2000]) or looks_like_sitemap(body[:2000]) else "page"
@@ -96,10 +94,56 @@ class Warc(Source):
         return True
 
 
-def _read(stream: Any, limit: int) -> bytes:
+def _records(file: InputFile, limits: ReadLimits) -> Iterator[Any]:
+    """Reads the records of a file, packed as a whole or one by one or not; ReadError where it is no WARC."""
+    records = ArchiveIterator(_Expanded(file, limits))
+    while True:
+        try:
+            with redirect_stderr(io.StringIO()):  # where warcio tells of lengths that are wrong, with what is there
+                record = next(records)
+        except StopIteration:
+            return
+        except ReadError:
+            raise
+        except Exception as error:  # of a damaged file any may come of warcio
+            raise ReadError(f"{file.name}: not readable as WARC ({shorten(str(error))})") from error
+        yield record
+
+
+class _Expanded:
+    """The expanded bytes of a file as a stream, within the limits."""
+
+    def __init__(self, file: InputFile, limits: ReadLimits) -> None:
+        self._chunks = read_chunks(file, limits)
+        self._held, self._at, self._before = b"", 0, 0
+
+    def read(self, size: int) -> bytes:
+        if self._at == len(self._held):
+            self._before += self._at
+            self._held, self._at = next(self._chunks, b""), 0
+        data = self._held[self._at : self._at + size]
+        self._at += len(data)
+        return data
+
+    def tell(self) -> int:
+        return self._before + self._at
+
+    def close(self) -> None:
+        self._chunks.close()
+
+
+def _body(record: Any, limit: int) -> bytes | None:
+    """Reads what was answered, not much beyond the limit; None where it is packed in a way that cannot be read."""
     out = io.BytesIO()
-    while out.tell() <= limit and (data := stream.read(65_536)):
-        out.write(data)
+    try:
+        with redirect_stderr(io.StringIO()):
+            stream = record.content_stream()
+            while out.tell() <= limit and (data := stream.read(65_536)):
+                out.write(data)
+    except ReadError:
+        raise
+    except Exception:
+        return None
     return out.getvalue()
 
 

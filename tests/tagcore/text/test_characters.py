@@ -1,5 +1,7 @@
 """Character n-grams within words against scikit-learn's `char_wb`."""
 
+from itertools import pairwise
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -20,7 +22,7 @@ def grams_of(rows, ngram_range, *, lowercase=True):
     table = TermTable()
     ids, indptr = character_grams(pa.array(rows, pa.string()), table, ngram_range, lowercase=lowercase, grow=True)
     grams = np.array(table.strings(np.arange(len(table))).to_pylist(), object)
-    return [sorted(grams[ids[a:b]]) for a, b in zip(indptr, indptr[1:], strict=False)]
+    return [sorted(grams[ids[a:b]]) for a, b in pairwise(indptr)]
 
 
 def expected(rows, ngram_range, *, lowercase=True):

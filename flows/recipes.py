@@ -4,8 +4,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from tasks.feature_settings import FeatureSettings
 from tasks.recipe import Recipe, RecipeError, parse_recipe, set_value
-from tasks.recipe_settings import FeatureSettings
 
 PRESETS = Path(__file__).parent / "presets"
 

@@ -13,13 +13,13 @@ from pydantic import BaseModel, Field, ValidationError, field_validator, model_v
 from tagcore.corpus import DOCUMENT_FIELDS
 from tagcore.metrics.catalogue import find, primary_names
 from tagcore.readers.web.urls import without_logins
+from tasks.feature_settings import FeatureSettings
+from tasks.recipe_part import RecipePart
 from tasks.recipe_settings import (
     DataSettings,
-    FeatureSettings,
     MeasureSettings,
     ModelSettings,
     PromotionSettings,
-    RecipePart,
     SplitSettings,
     TuningSettings,
 )
@@ -78,6 +78,17 @@ class Recipe(RecipePart):
         for name in self._set_for_documents() if kind != "documents" else ():
             if name not in allowed:
                 raise ValueError(f"{name}: as it is set, it is for documents alone, and data.kind is {kind!r}")
+        return self
+
+    @model_validator(mode="after")
+    def _features_go_together(self) -> "Recipe":
+        """Refuses features that no vectoriser takes, before any work."""
+        own = {f"models.{number}.features": model.features for number, model in enumerate(self.models)}
+        for where, changes in ({"features": {}} | own).items():
+            try:
+                self.features.on_top_of(**changes).require_sound()
+            except ValueError as error:
+                raise ValueError(f"{where}: {error}") from None
         return self
 
     def _set_for_ratings(self) -> list[str]:

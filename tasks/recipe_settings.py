@@ -1,10 +1,10 @@
-"""The groups of a recipe's settings: data, split, features, models, measures, tuning and promotion."""
+"""The groups of a recipe's settings: data, split, models, measures, tuning and promotion."""
 
 import itertools
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator
 
 from tagcore.labelling.rules import rule_named, rule_names
 from tagcore.metrics.catalogue import find, primary_names, rule_of
@@ -12,7 +12,8 @@ from tagcore.metrics.measure import SUGGESTED, LearnsFrom
 from tagcore.readers.merged_tags import RULES as TAG_RULES
 from tagcore.readers.merged_tags import Rule as TagRule
 from tagcore.readers.web.urls import has_login, is_url
-from tagcore.text.tokens import TOKEN_PATTERN
+from tasks.feature_settings import FeatureSettings
+from tasks.recipe_part import RecipePart
 
 DEMOS = ("demo", "demo-media", "demo-rings")
 CROSS_VALIDATED = "cross-validated"
@@ -23,12 +24,6 @@ Profiles = Literal["given", "rated items"]
 Rule = Annotated[
     str, AfterValidator(lambda name: rule_named(name).name), Field(json_schema_extra={"enum": list(rule_names())})
 ]
-
-
-class RecipePart(BaseModel):
-    """A group of settings; unknown names are errors."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class CrawlSettings(RecipePart):
@@ -185,35 +180,6 @@ class SplitSettings(RecipePart):
         return redraw
 
 
-class FeatureSettings(RecipePart):
-    """The vectoriser's settings, named as scikit-learn's TfidfVectorizer names them."""
-
-    strip_accents: Literal["ascii", "unicode"] | None = None
-    lowercase: bool = True
-    analyzer: Literal["word", "char", "char_wb"] = "word"
-    token_pattern: str = TOKEN_PATTERN
-    ngram_range: tuple[int, int] = Field((1, 1), description="shortest and longest n-gram, such as [1, 2]")
-    stop_words: Literal["english"] | list[str] | None = None
-    stem: str | None = Field(None, description="a Snowball language, such as english")
-    vocabulary: list[str] | None = Field(None, description="the terms to know, instead of those of the documents")
-    min_df: int | float = 1
-    max_df: int | float = 1.0
-    max_features: int | None = None
-    sublinear_tf: bool = False
-    use_idf: bool = True
-    smooth_idf: bool = True
-    binary: bool = False
-    norm: Literal["l1", "l2"] | None = "l2"
-    fields: dict[str, float] | None = Field(
-        None, description="weights of named fields, such as {title = 4, text = 1}; none: title and text as one text"
-    )
-    own_columns: list[str] = Field([], description="fields whose words have columns of their own")
-
-    def on_top_of(self, **changes: Any) -> "FeatureSettings":
-        """Checks and applies changes to some of the settings."""
-        return FeatureSettings.model_validate(self.model_dump() | changes)
-
-
 class ModelChoice(RecipePart):
     """One model of the house by class name, and its parameters."""
 
@@ -272,9 +238,9 @@ class ModelSettings(ModelChoice):
 class MeasureSettings(RecipePart):
     """Of rankings, at each of `ks`; and of the labels that each rule of `labelling` gives."""
 
-    ks: list[int] = [1, 3, 5, 10]
+    ks: list[int] = Field([1, 3, 5, 10])
     primary: str = Field("nDCG@5", validate_default=True, description="what is best; MAE where ratings are learnt from")
-    labelling: list[Rule] = []
+    labelling: list[Rule] = Field([])
     columns: list[str] = Field([], description="what tables show instead of the usual measures, such as exact@3")
     against: str = Field("", description="a model by its name in tables, with which all others are compared, too")
     timed: int = Field(0, ge=0, description="so many documents are tagged one by one and timed")

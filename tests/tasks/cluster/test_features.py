@@ -12,8 +12,9 @@ from tasks.cache import RECORD
 from tasks.cluster.backends import Cluster, LocalWorkers, Scheduler
 from tasks.cluster.sessions import open_clusters
 from tasks.cluster.storage import storage_at
+from tasks.feature_settings import FeatureSettings
 from tasks.features import features
-from tasks.recipe_settings import FeatureSettings, SplitSettings
+from tasks.recipe_settings import SplitSettings
 from tests.tagcore.features.test_build import contents, counted_corpus, text_corpus
 from tests.tagcore.features.test_corpus_reader import damage
 from tests.workspaces import workspace_at

@@ -151,6 +151,13 @@ class TagModel(Estimator, abstract=True):
             raise ValueError(f"y has {Y.shape[1]} tags, the model {self.n_labels_}{hint}")
         return X, Y
 
+    def _new_words_and_tags(self, words: int, tags: int) -> tuple[int, int]:
+        """How many of each `grow` shall append; ValueError where there would be fewer than are known."""
+        if words < self.n_features_in_ or tags < self.n_labels_:
+            known = f"the model knows {self.n_features_in_} words and {self.n_labels_} tags"
+            raise ValueError(f"{known}; {words} and {tags} would be fewer")
+        return words - self.n_features_in_, tags - self.n_labels_
+
     def _checked(self, X: Any) -> sp.csr_matrix:
         """Gives rows that kernels can read without looking; ValueError says what is wrong with any other.
 

@@ -22,6 +22,7 @@ from tasks.recipe_settings import (
     PromotionSettings,
     SplitSettings,
     TuningSettings,
+    WarmSettings,
 )
 from tasks.setting_names import settings_beside
 
@@ -52,6 +53,7 @@ class Recipe(RecipePart):
         default_factory=dict, description="figures of a paper, by model and measure, to be drawn beside ours"
     )
     promotion: PromotionSettings = PromotionSettings()
+    warm: WarmSettings = WarmSettings()
     tuning: TuningSettings | None = None
     grid: dict[str, list[Any]] = Field(default_factory=dict, description='settings such as "features.stem" to vary')
 
@@ -95,7 +97,7 @@ class Recipe(RecipePart):
         """Names the settings that say something of ratings alone."""
         split, data = self.split, self.data
         settings = {
-            "split.kind": split.kind == "newest",
+            "split.kind": split.kind == "newest" and data.kind != "documents",
             "split.train": split.train != 1,
             "split.train_seed": split.train_seed != 0,
             "split.cold_users": split.cold_users != 0,
@@ -115,6 +117,7 @@ class Recipe(RecipePart):
             "split.test_documents": split.test_documents is not None,
             "split.revealed": split.revealed != 1,
             "split.min_tag_df": split.min_tag_df != 1,
+            "split.after": split.after is not None or split.until is not None,
             "features": self.features != FeatureSettings(),
             "measures.labelling": bool(self.measures.labelling),
         }

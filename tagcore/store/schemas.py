@@ -63,6 +63,20 @@ ROWS = pa.schema(
         pa.field("counts", pa.list_(pa.float32()), nullable=False),
     ]
 )
+LEDGER = pa.schema(
+    [
+        pa.field("id", pa.string(), nullable=False),
+        pa.field("since", pa.int32(), nullable=False),  # the night that brought it
+        pa.field("before", pa.int64(), nullable=False),  # its row last night, -1 where there was none
+        pa.field("used", pa.bool_(), nullable=False),  # to learn from or to measure on
+        pa.field("held_out", pa.bool_(), nullable=False),
+        pa.field("new", pa.bool_(), nullable=False),  # used now and not last night
+        pa.field("changed", pa.bool_(), nullable=False),  # another text than last night
+        pa.field("retagged", pa.bool_(), nullable=False),  # other tags than last night
+        pa.field("text", pa.uint64(), nullable=False),  # hashes of both
+        pa.field("tags", pa.uint64(), nullable=False),
+    ]
+)
 CLASS_ROWS = pa.schema(
     [
         pa.field("values", pa.list_(pa.float64()), nullable=False),  # scaled, one for each row of `columns`
@@ -108,6 +122,8 @@ KINDS: dict[str, dict[str, tuple[pa.Schema, bool]]] = {
         "tags": (NAMES, False),
     },
     "features": {"train": (ROWS, True), "test": (ROWS, True), "tags": (NAMES, True)},
+    "ledger": {"documents": (LEDGER, True)},  # one row for every document of a corpus, from night to night
+    "growth": {"tags": (NAMES, True)},
     "class-split": {
         "train": (CLASS_ROWS, True),
         "test": (CLASS_ROWS, True),

@@ -22,6 +22,7 @@ from tasks.registry.client import Registry
 from tasks.reporting.changes import Night, changes_since, note_night
 from tasks.reporting.report import Report
 
+PageTable = tuple[str, list[str], list[list[str]]]  # title, head, rows
 PAGE = "report.html"
 _TAGS_SHOWN = 500
 
@@ -67,6 +68,7 @@ class PageFacts:
     guards: list[tuple[str, bool, str, str]] = field(default_factory=list)  # name, passed, found, needed
     examples: list[Any] = field(default_factory=list)  # of tags, or of recommendations
     in_service: str | None = None
+    tables: list[PageTable] = field(default_factory=list)
 
 
 @task(name="report page", task_run_name="page {title}")
@@ -89,6 +91,7 @@ def report_page(
     sections = [
         *([Section("Decision", _decision(facts))] if facts.verdict else []),
         Section("Models", _paragraph(made.about) + _table(made.head(), made.cells()) + _pictures(folder, made)),
+        *(Section(name, _table(head, rows, "words")) for name, head, rows in facts.tables),
         *([Section("Since the last night", _table(["", "before", "now"], changes))] if changes else []),
         *_of_tags(best),
         *([Section("Examples", "".join(map(_example, facts.examples)))] if facts.examples else []),

@@ -167,12 +167,7 @@ class BOMC(TagModel):
 
     def grow(self, words: int, tags: int) -> Self:
         """Makes room for words and tags that were appended since: they start from the prior."""
-        new_words, new_tags = words - self.n_features_in_, tags - self.n_labels_
-        if new_words < 0 or new_tags < 0:
-            raise ValueError(
-                f"the model knows {self.n_features_in_} words and {self.n_labels_} tags; "
-                f"{words} and {tags} would be fewer"
-            )
+        new_words, new_tags = self._new_words_and_tags(words, tags)
         check_parameters(self, tags)
         self._require_room(words, tags)
         around, biases = ((0, new_words), (0, new_tags)), (0, self._n_biases(tags) - self.bias_mean_.size)

@@ -297,20 +297,25 @@ class BOMC(TagModel):
         self.n_seen_, self.n_labels_ = 0, tags
 
     def _scores(self, X: sp.csr_matrix) -> np.ndarray:
-        rows = sp.csr_matrix(self._scaled(X), dtype=self.mean_.dtype)
+        rows = self._scaled(X)
+        if rows.dtype != self.mean_.dtype:
+            rows = rows.astype(self.mean_.dtype)
         if self.variant == "multi-class":
             return np.asarray(rows @ self.mean_, np.float64)
-        siblings = Siblings(self.parents, self.n_labels_)
-        bias_of = np.arange(self.n_labels_) if self.variant == "independent" else siblings.hub_of
+        siblings = None if self.parents is None else Siblings(self.parents, self.n_labels_)
         z = np.empty((X.shape[0], self.n_labels_))
         noise = float(self.noise) ** 2 if self.noise_in_predict else 0.0
         mean, variance, words = self.mean_, self.variance_, rows.indices
         if self.drift:  # which is added to the words of these rows only
             present, words = np.unique(words, return_inverse=True)
             mean, variance, words = mean[present], variance_now(self, present), words.astype(rows.indices.dtype)
-        posterior = freeze((mean, variance, self.bias_mean_[bias_of], bias_variance_now(self)[bias_of]))
+        biases = self.bias_mean_, bias_variance_now(self)
+        if self.variant != "independent":
+            hubs = np.zeros(self.n_labels_, np.int64) if siblings is None else siblings.hub_of
+            biases = biases[0][hubs], biases[1][hubs]
+        posterior = freeze((mean, variance, *biases))
         standard_scores(rows.data, words, rows.indptr, posterior, noise, z)
-        return siblings.path_scores(z)
+        return z if siblings is None else siblings.path_scores(z)
 
     def _scaled(self, X: sp.csr_matrix) -> sp.csr_matrix:
         return normalise_rows(X, self.normalise)

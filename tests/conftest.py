@@ -9,7 +9,7 @@ from hypothesis import is_hypothesis_test, settings
 
 from tests.command import Tagflow
 
-# the parts of `make test` share the cores: a second BLAS thread in each of them mostly spins, six times the CPU at worst
+# the parts of `make test` share the cores: a second BLAS thread in each of them mostly spins: up to six times the CPU
 for library in ("OMP", "OPENBLAS", "MKL"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 

@@ -18,6 +18,7 @@ M = TypeVar("M", bound=Estimator)
 
 CALIBRATION_SHARE = 0.1
 _WARM_UP_ROUNDS = 1000  # at most: enough for solvers not to complain that they were cut short
+_WARM_UP_SWEEPS = 2  # of samplers, which never end early
 CALIBRATION_DEPTH = 10  # the ranks that people look at
 
 
@@ -65,7 +66,8 @@ def warm_up(model: TagModel, rows: Rows, further: bool = False) -> None:
     `further` also those that take it further."""
     X, Y = rows.load(slice(0, min(40, rows.n_rows)))
     corner, brief = X[:, :60], clone(model)
-    brief.set_params(**{name: min(getattr(model, name), _WARM_UP_ROUNDS) for name in model._rounds})
+    for names, most in ((model._rounds, _WARM_UP_ROUNDS), (model._sweeps, _WARM_UP_SWEEPS)):
+        brief.set_params(**{name: min(getattr(model, name), most) for name in names})
     with suppress(ValueError):  # a corner may be too small for what the whole is large enough for
         brief.fit(corner, Y[:, :20]).top_k(corner, 2)
         if further:

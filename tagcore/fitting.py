@@ -4,11 +4,11 @@ from contextlib import suppress
 from typing import TypeVar
 
 import numpy as np
-from sklearn.base import clone
 
 from tagcore.base import Estimator, block_rows, registered_models
 from tagcore.features.rows import InMemory, Rows
 from tagcore.progress import Progress, no_progress
+from tagcore.scikit import clone
 from tagcore.scoring.calibration import CALIBRATORS, Calibrator
 from tagcore.shards import Executor
 from tagcore.tag_model import TagModel

@@ -7,8 +7,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tagcore.base import BLOCK_CELLS, Estimator, best_k, block_rows, restore_on_failure
 from tagcore.features.rows import XY, InMemory, Rows
@@ -16,6 +14,7 @@ from tagcore.kernels.sparse import are_clean_rows
 from tagcore.label_matrix import label_matrix, observed_cells
 from tagcore.parameters import Whole, check_limits
 from tagcore.progress import Progress, no_progress
+from tagcore.scikit import check_is_fitted, clone, validate_data
 from tagcore.shards import Executor, InProcess
 from tagcore.training import Checkpoints, FitContext
 

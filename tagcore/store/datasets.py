@@ -137,7 +137,8 @@ class Dataset:
         return f"{table}.parquet" in self.manifest["files"]
 
     def read(self, table: str, columns: list[str] | None = None) -> pa.Table:
-        return pq.read_table(self.folder / f"{table}.parquet", columns=columns)
+        with pq.ParquetFile(self.folder / f"{table}.parquet") as file:  # `read_table` imports pandas
+            return file.read(columns)
 
     def n_row_groups(self, table: str) -> int:
         with pq.ParquetFile(self.folder / f"{table}.parquet") as file:

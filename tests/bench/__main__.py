@@ -50,6 +50,7 @@ SECTIONS = {
     "crawl": Section("runs", "The crawler: faults, kills, nights, and Scrapy"),
     "fuzz": Section("runs", "Altered inputs to the parsers"),
     "prefect": Section("runs", "Our Prefect server process against Prefect's command"),
+    "start": Section("runs", "The command from a cold start"),
     "runs": Section("runs", "Whole runs: quality, and the overhead of Prefect and MLflow"),
 }
 SCALE = {

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 from scipy.special import softmax
-from sklearn.utils import check_random_state
 
 from tagcore.base import require_array
 from tagcore.baselines.gaussian_process.laplace import contrast_variances, curvature, evidence_weights, find_mode
@@ -21,6 +20,7 @@ from tagcore.baselines.gaussian_process.rows import one_hot, stratified
 from tagcore.baselines.gaussian_process.search import Scales, best_scales, nothing
 from tagcore.class_model import Matrix
 from tagcore.parameters import FLAG, MOST_ROUNDS, SEED, Choice, Whole, limits
+from tagcore.scikit import check_random_state
 
 
 class GPLA(CovarianceModel):

@@ -4,13 +4,13 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_random_state
 
 from tagcore.base import block_rows, restore_on_failure
 from tagcore.features.rows import Rows
 from tagcore.models.bmlpl.checks import LIMITS, check_state, check_together
 from tagcore.models.bmlpl.learning import FittedState, learn, learn_batch, scaled
 from tagcore.models.bmlpl.scores import Draws, scores, screened_top_k
+from tagcore.scikit import check_random_state
 from tagcore.shards import Executor, InProcess
 from tagcore.tag_model import TagModel
 from tagcore.training import FitContext

@@ -6,7 +6,6 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import ndtr
-from sklearn.utils import check_random_state
 
 from tagcore.base import restore_on_failure
 from tagcore.features.rows import InMemory, Rows
@@ -20,6 +19,7 @@ from tagcore.models.bomc.kernel import standard_scores
 from tagcore.models.bomc.learning import learn
 from tagcore.models.bomc.warn import warn_of_flips, warn_of_rows_learnt_before
 from tagcore.numeric.normalise import normalise_rows
+from tagcore.scikit import check_random_state
 from tagcore.scoring.blocks import ScorePart, unknown_truth
 from tagcore.scoring.explanation import Explanation
 from tagcore.scoring.sharded import ShardedScores

@@ -2,7 +2,6 @@
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_random_state
 
 from tagcore.base import require_array, require_lists
 from tagcore.features.rows import Rows
@@ -20,6 +19,7 @@ from tagcore.models.sgps.learning import learn
 from tagcore.models.sgps.rows import LabelledDocuments
 from tagcore.numeric.normalise import normalise_rows
 from tagcore.parameters import FLAG, MOST_IDS, Choice, Real, Whole, check_limits, limits
+from tagcore.scikit import check_random_state
 from tagcore.shards import one_blas_thread
 from tagcore.tag_model import TagModel
 from tagcore.training import FitContext

@@ -3,8 +3,6 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from tagcore.base import require_array
 from tagcore.class_model import ClassModel
@@ -24,6 +22,7 @@ from tagcore.models.sgps.rows import LabelledMatrix
 from tagcore.models.sgps.scaling import SCALINGS, Scaling, fit_scaling
 from tagcore.numeric.dots import Matrix
 from tagcore.parameters import Choice, check_limits
+from tagcore.scikit import check_is_fitted, check_random_state
 from tagcore.shards import one_blas_thread
 from tagcore.training import FitContext
 

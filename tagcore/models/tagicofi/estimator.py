@@ -4,7 +4,6 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_random_state
 
 from tagcore.base import restore_on_failure
 from tagcore.graph.profiles import item_tag_counts, rated_tag_counts, user_tag_counts
@@ -16,6 +15,7 @@ from tagcore.models.tagicofi.serving import FoldingIn
 from tagcore.models.tagicofi.targets import BIASES, FEEDBACKS, Targets, count_targets, rating_targets
 from tagcore.parameters import FLAG, POSITIVE, ROUNDS, SEED, Choice, Real, Whole, limits
 from tagcore.ratings import Ratings, UserTaggings
+from tagcore.scikit import check_random_state
 from tagcore.training import FitContext
 
 

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted
 
 from tagcore.base import best_k
 from tagcore.graph.profiles import TagProfiles
@@ -16,6 +15,7 @@ from tagcore.models.tagicofi.score_kernel import best_of_all, score_all, score_p
 from tagcore.models.tagicofi.state import Factorisation
 from tagcore.models.tagicofi.targets import with_values
 from tagcore.rating_model import UNKNOWN
+from tagcore.scikit import check_is_fitted
 from tagcore.shards import freeze
 
 _FEW = 64  # best items that are kept in order while all are looked at

@@ -13,6 +13,7 @@ DOCUMENTS = pa.schema(
         pa.field("language", pa.string()),
         pa.field("fetched_at", pa.timestamp("us", tz="UTC")),
         pa.field("split", pa.string()),  # "train" or "test" where the source has an official split
+        pa.field("vanished_at", pa.timestamp("us", tz="UTC")),  # when a crawl found its page gone: it stays, marked
     ]
 )
 TAGGINGS = pa.schema(
@@ -89,6 +90,8 @@ SCALING = pa.schema(
         pa.field("deviation", pa.float64(), nullable=False),
     ]
 )
+
+LATER = {"vanished_at"}  # columns that data sets stored by earlier versions may lack
 
 # kind of data set -> table -> (schema, always there)
 KINDS: dict[str, dict[str, tuple[pa.Schema, bool]]] = {

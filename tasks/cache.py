@@ -14,7 +14,7 @@ from typing import Any
 
 from prefect.states import Completed, State
 
-from tagcore.store.datasets import content_key, is_complete, read_manifest
+from tagcore.store.datasets import MANIFEST, content_key, is_complete, read_manifest
 from tagcore.store.files import write_text
 from tasks.code_hash import code_hash
 from tasks.progress import ProgressReporter
@@ -85,6 +85,11 @@ def run_cached(plan: PlannedResult, title: str, make: Callable[[Path, ProgressRe
 def stored_key(folder: Path, kind: str) -> str:
     """The key of a stored result, as an input of the next step."""
     return read_manifest(folder, kind)["key"]
+
+
+def plain_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a stored result, of whatever kind it is."""
+    return json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
 
 
 def read_record(folder: Path) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from tasks.registry.client import require_reachable
 from tasks.registry.tracking import comparison_run, log_night, log_performance, log_recipe
 from tasks.registry.writer import only_run
 from tasks.reporting.examples import TagExample
-from tasks.reporting.page import PageFacts, PageTable, report_page
+from tasks.reporting.page import PageFacts, Section, report_page, sorting_table
 from tasks.reporting.report import Report, report
 from tasks.settings import Settings
 from tasks.workspace import Workspace, open_workspace
@@ -95,7 +95,7 @@ def follow(recipe: Recipe, name: str, workspace: Workspace, full: bool = False) 
 
 def end_night(
     tonight: Night, jobs: list[Job], evaluated: list[EvaluatedModel], decision: Decision, measure: str
-) -> list[PageTable]:
+) -> list[Section]:
     """Leaves tonight's models for the next night to go on from, unless a guard refused them; gives the tables of how
     they were trained and of how good they are on old and new documents."""
     for job, model in zip(jobs, evaluated, strict=True):
@@ -103,14 +103,16 @@ def end_night(
     if all(guard.passed for guard in decision.guards):
         tonight.end()
     trained = [[model.label, read_record(model.model).get("remark", "")] for model in evaluated]
-    return [
+    limits, quality = tonight.limit_rows(), quality_by_hold_out(evaluated, tonight.ledger, measure)
+    tables: list[tuple[str, list[str], list[list[str]]]] = [
         ("How models were trained", ["model", ""], trained),
-        ("Go on, or start over", ["since words were weighed", "", "found", "at most"], tonight.limit_rows()),
-        (f"{measure} on old and new documents", HEAD, quality_by_hold_out(evaluated, tonight.ledger, measure)),
+        ("Go on, or start over", ["since words were weighed", "", "found", "at most"], limits),
+        (f"{measure} on old and new documents", HEAD, quality),
     ]
+    return [Section(title, sorting_table(head, rows, "words")) for title, head, rows in tables]
 
 
-def facts_of(decision: Decision, examples: list[Any], tables: list[PageTable]) -> PageFacts:
+def facts_of(decision: Decision, examples: list[Any], tables: list[Section]) -> PageFacts:
     """What the page tells of a decision."""
     verdict = "put into service" if decision.promoted else "not put into service"
     told = f"{decision.name} version {decision.challenger} ({decision.model}): {verdict}, {decision.reason}"

@@ -14,7 +14,7 @@ from typing import Any
 
 from prefect.states import Completed, State
 
-from tagcore.store.datasets import content_key, is_complete, read_manifest
+from tagcore.store.datasets import MANIFEST, content_key, is_complete, read_manifest
 from tagcore.store.files import write_text
 from tasks.code_hash import code_hash
 from tasks.progress import ProgressReporter
@@ -90,6 +90,11 @@ def stored_key(folder: Path, kind: str) -> str:
 def stored_folder(store: Path, kind: str, key: str) -> Path:
     """The place of the result with this key, whether it stands or not."""
     return store / f"{kind}-{key[:16]}"
+
+
+def plain_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a stored result, of whatever kind it is."""
+    return json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
 
 
 def read_record(folder: Path) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from tasks.recipe_settings import (
     TuningSettings,
     WarmSettings,
 )
+from tasks.search.space import SearchRange, Space
 from tasks.setting_names import settings_beside
 
 _USUAL: dict[str, dict[str, Any]] = {  # measures of kinds of data other than documents
@@ -55,6 +56,9 @@ class Recipe(RecipePart):
     promotion: PromotionSettings = PromotionSettings()
     warm: WarmSettings = WarmSettings()
     tuning: TuningSettings | None = None
+    search: dict[str, dict[str, SearchRange | list[Any]]] = Field(
+        default_factory=dict, description="what [tuning] may choose, by class of model; see tasks/search/space.py"
+    )
     grid: dict[str, list[Any]] = Field(default_factory=dict, description='settings such as "features.stem" to vary')
 
     @model_validator(mode="before")
@@ -92,6 +96,23 @@ class Recipe(RecipePart):
             except ValueError as error:
                 raise ValueError(f"{where}: {error}") from None
         return self
+
+    @model_validator(mode="after")
+    def _search_is_of_models_that_are_tuned(self) -> "Recipe":
+        """Refuses what a search would never look at."""
+        classes = [model.model for model in self.models]
+        for name in self.search:
+            if name not in classes:
+                raise ValueError(f"search.{name}: there is no such model in the recipe, only {', '.join(classes)}")
+            if self.tuning is None or self.tuning.sampler == "grid":
+                raise ValueError(f'search.{name}: expected [tuning] with sampler = "tpe" or "random" beside it')
+            if empty := [setting for setting, values in self.search[name].items() if values == []]:
+                raise ValueError(f"search.{name}.{empty[0]}: no values to choose from")
+        return self
+
+    def space_of(self, model: ModelSettings) -> Space:
+        """What a search may choose for the model: the values of its grid, and what the recipe's search has for it."""
+        return {**model.grid, **self.search.get(model.model, {})}
 
     def _set_for_ratings(self) -> list[str]:
         """Names the settings that say something of ratings alone."""

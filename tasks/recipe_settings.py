@@ -1,8 +1,8 @@
 """The groups of a recipe's settings: data, split, models, measures, tuning and promotion."""
 
-import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator
@@ -15,10 +15,12 @@ from tagcore.readers.merged_tags import Rule as TagRule
 from tagcore.readers.web.urls import has_login, is_url
 from tasks.feature_settings import FeatureSettings
 from tasks.recipe_part import RecipePart
+from tasks.search.space import grid_points
 
 DEMOS = ("demo", "demo-media", "demo-rings")
 CROSS_VALIDATED = "cross-validated"
 DEMO_SITE = "demo-site"
+OWN_FEATURE = "features."  # before a setting of a search that is no parameter of the model
 
 Profiles = Literal["given", "rated items"]
 
@@ -241,10 +243,15 @@ class ModelSettings(ModelChoice):
 
     def expand(self) -> Iterator["ModelSettings"]:
         """Gives one model for every point of the grid."""
-        for values in itertools.product(*self.grid.values()):
-            point = dict(zip(self.grid, values, strict=True))
-            called = self.called and self.called + "".join(f" {name}={value}" for name, value in point.items())
-            yield self.model_copy(update={"params": {**self.params, **point}, "grid": {}, "called": called})
+        return map(self.at, grid_points(self.grid))
+
+    def at(self, point: Mapping[str, Any]) -> "ModelSettings":
+        """Gives the model with these parameters, and with features of its own where they are named `features.…`."""
+        own = {name.removeprefix(OWN_FEATURE): v for name, v in point.items() if name.startswith(OWN_FEATURE)}
+        params = {name: value for name, value in point.items() if not name.startswith(OWN_FEATURE)}
+        called = self.called and self.called + "".join(f" {name}={value}" for name, value in point.items())
+        changes = {"params": self.params | params, "features": self.features | own, "grid": {}, "called": called}
+        return self.model_copy(update=changes)
 
 
 class MeasureSettings(RecipePart):
@@ -301,10 +308,24 @@ class WarmSettings(RecipePart):
 
 
 class TuningSettings(RecipePart):
-    """Every model's grid is searched on validation documents; only its best point is measured on the test."""
+    """Every model's settings are searched on validation documents; only the best are measured on the test.
+
+    The sampler "grid" tries every point of the models' grids. "tpe" and "random" try `trials` points of the grids and
+    of the recipe's `search`, each on growing `shares` of the rows, and no further once it is below the others' median.
+    """
 
     validation: float = Field(0.2, gt=0, lt=1, description="share of the training documents")
     measure: str | None = Field(None, description='such as "macro-F1 (class-mass)"; none is the primary one')
+    sampler: Literal["grid", "tpe", "random"] = "grid"
+    trials: int = Field(30, ge=1, description="of every model")
+    shares: tuple[float, ...] = Field((0.25, 1.0), description="of the rows to learn from, growing up to 1.0")
+
+    @field_validator("shares")
+    @classmethod
+    def _grow_to_all(cls, shares: tuple[float, ...]) -> tuple[float, ...]:
+        if not shares or shares[-1] != 1 or shares[0] <= 0 or any(a >= b for a, b in pairwise(shares)):
+            raise ValueError("expected growing numbers above 0, the last of them 1.0")
+        return shares
 
     @property
     def rule(self) -> str | None:

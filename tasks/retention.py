@@ -22,7 +22,7 @@ from tasks.workspace import Workspace
 class Expired:
     """One thing that is older than the limit, and that nothing in service needs."""
 
-    kind: str  # "result", "version", "run" or "report"
+    kind: str  # "result", "version", "run", "report" or "study"
     name: str
     bytes: int
     age_days: float
@@ -39,7 +39,8 @@ def clean(workspace: Workspace, older_than: float, dry_run: bool) -> list[Expire
             if not dry_run:
                 remove()
         needed = _needed_folders(workspace.store, kept)
-    for kind, folder in (("result", workspace.store), ("report", workspace.settings.state / "reports")):
+    state = workspace.settings.state
+    for kind, folder in (("result", workspace.store), ("report", state / "reports"), ("study", state / "studies")):
         for path in sorted(folder.iterdir()) if folder.is_dir() else ():
             if path.name not in needed and (changed := _changed(path)) < before:
                 expired.append(Expired(kind, path.name, _bytes(path), (time.time() - changed) / 86400))

@@ -15,7 +15,7 @@ from tagcore.corpus import Block
 from tagcore.readers.bad_rows import ReadError, shorten
 from tagcore.readers.input_files import InputFile, ReadLimits, read_chunks
 from tagcore.readers.source import Source
-from tagcore.readers.web.answers import NotTaken, parse_body, store_answer
+from tagcore.readers.web.answers import NotTaken, is_text, parse_body, store_answer
 from tagcore.readers.web.collection import Address, Collection
 from tagcore.readers.web.feed import looks_like_feed
 from tagcore.readers.web.gathered import GatheredDocuments
@@ -70,7 +70,8 @@ class Warc(Source):
             status = int(record.http_headers.get_statuscode())
         except (BadUrl, ValueError, TypeError):
             return False
-        body = _body(record, self.options.page_bytes)
+        content_type = record.http_headers.get_header("Content-Type") or ""
+        body = _body(record, self.options.page_bytes) if is_text(content_type) else None
         if body is None:
             return False
         role = record.rec_headers.get_header(ROLE)
@@ -87,7 +88,7 @@ class Warc(Source):
                 return False
             if status != 200 or len(body) > self.options.page_bytes:
                 return False
-            found = parse_body(role, url, record.http_headers.get_header("Content-Type") or "", body)
+            found = parse_body(role, url, content_type, body)
             store_answer(collection, address, found, now, night)
         except (NotTaken, BadUrl, ValueError):
             return False

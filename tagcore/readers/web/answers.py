@@ -14,7 +14,6 @@ from tagcore.readers.web.page import Page, read_page, read_plain
 from tagcore.readers.web.sitemap import looks_like_sitemap, read_sitemap
 from tagcore.readers.web.xml_events import BadXml
 
-
 _TEXT_TYPES = ("", "text/html", "text/plain", "text/xml", "application/xhtml+xml", "application/xml")
 _FEED_ENDING = "+xml"  # application/rss+xml, application/atom+xml, application/rdf+xml
 

@@ -15,7 +15,7 @@ from tagcore.corpus import Block
 from tagcore.readers.bad_rows import ReadError, shorten
 from tagcore.readers.input_files import InputFile, ReadLimits, read_chunks
 from tagcore.readers.source import Source
-from tagcore.readers.web.answers import NotTaken, parse_body, store_answer
+from tagcore.readers.web.answers import NotTaken, is_text, parse_body, store_answer
 from tagcore.readers.web.collection import Address, Collection
 from tagcore.readers.web.feed import looks_like_feed
 from tagcore.readers.web.gathered import GatheredDocuments
@@ -70,27 +70,30 @@ class Warc(Source):
             status = int(record.http_headers.get_statuscode())
         except (BadUrl, ValueError, TypeError):
             return False
-        body = _body(record, self.options.page_bytes)
-        if body is None:
-            return False
-        role = record.rec_headers.get_header(ROLE)
-        if role not in ("start", "feed", "sitemap", "page"):
-            role = "feed" if looks_like_feed(body[:2000]) or looks_like_sitemap(body[:2000]) else "page"
-        address, now = Address(url, role), _date(record.rec_headers.get_header("WARC-Date"))
-        collection.add(url, role)
+        now = _date(record.rec_headers.get_header("WARC-Date"))
         try:
             if status in _GONE:
-                collection.vanish(address, f"status {status}", now)
-                return False
-            if 300 <= status < 400 and (location := record.http_headers.get_header("Location")):
-                collection.redirect(address, canonical_url(location, base=url), self.options.redirects)
-                return False
-            if status != 200 or len(body) > self.options.page_bytes:
-                return False
-            found = parse_body(role, url, record.http_headers.get_header("Content-Type") or "", body)
-            store_answer(collection, address, found, now, night)
-        except (NotTaken, BadUrl, ValueError):
+                collection.vanish(Address(url, "page"), f"status {status}", now)
+            elif 300 <= status < 400 and (location := record.http_headers.get_header("Location")):
+                role = _role(record, b"")
+                collection.add(url, role)
+                collection.redirect(Address(url, role), canonical_url(location, base=url), self.options.redirects)
+            elif status == 200:
+                return self._read(collection, record, url, now, night)
+        except ReadError:
+            raise
+        except (NotTaken, ValueError):
             return False
+        return False
+
+    def _read(self, collection: Collection, record: Any, url: str, now: datetime, night: int) -> bool:
+        content_type = record.http_headers.get_header("Content-Type") or ""
+        body = _body(record, self.options.page_bytes) if is_text(content_type) else None
+        if body is None or len(body) > self.options.page_bytes:
+            return False
+        address = Address(url, _role(record, body))
+        collection.add(url, address.role)
+        store_answer(collection, address, parse_body(address.role, url, content_type, body), now, night)
         return True
 
 
@@ -145,6 +148,14 @@ def _body(record: Any, limit: int) -> bytes | None:
     except Exception:
         return None
     return out.getvalue()
+
+
+def _role(record: Any, body: bytes) -> str:
+    """What the address was asked for as, where our crawler asked; else what the answer looks like."""
+    told = record.rec_headers.get_header(ROLE)
+    if told in ("start", "feed", "sitemap", "page"):
+        return told
+    return "feed" if looks_like_feed(body[:2000]) or looks_like_sitemap(body[:2000]) else "page"
 
 
 def _date(text: str | None) -> datetime:

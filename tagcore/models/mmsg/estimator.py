@@ -114,7 +114,7 @@ class MMSG(TagModel):
         search_iter: int = 15,
         search_rows: int | None = 1000,
         probability: str = "mean",
-        tol: float = 1e-3,
+        tol: float = 0.03,
         max_iter: int = 50,
         epochs: int = 10,
         rate: float = 0.3,

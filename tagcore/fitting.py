@@ -55,9 +55,9 @@ def take_further(model: TagModel, rows: Rows) -> TagModel:
 
     Words and tags that it does not know stand behind those that it knows.
     """
-    model.grow(rows.n_features, rows.n_labels)  # type: ignore[attr-defined]
+    model.grow(rows.n_features, rows.n_labels)
     if rows.n_rows:
-        model.partial_fit(*rows.load(slice(0, rows.n_rows)))  # type: ignore[attr-defined]
+        model.partial_fit(*rows.load(slice(0, rows.n_rows)))
     return model
 
 

@@ -89,8 +89,9 @@ class Recipe(RecipePart):
     @model_validator(mode="after")
     def _features_go_together(self) -> "Recipe":
         """Refuses features that no vectoriser takes, before any work."""
-        own = {f"models.{number}.features": model.features for number, model in enumerate(self.models)}
-        for where, changes in ({"features": {}} | own).items():
+        own: dict[str, dict[str, Any]] = {"features": {}}
+        own |= {f"models.{number}.features": model.features for number, model in enumerate(self.models)}
+        for where, changes in own.items():
             try:
                 self.features.on_top_of(**changes).require_sound()
             except ValueError as error:

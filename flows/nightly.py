@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from prefect import flow
@@ -18,6 +19,7 @@ from tasks.naming import data_name, registered_name
 from tasks.nights.hold_out import HEAD, quality_by_hold_out
 from tasks.nights.night import Night, open_night
 from tasks.notify import notify
+from tasks.progress import noted_steps
 from tasks.promotion.decision import Decision
 from tasks.promotion.promote import promote
 from tasks.ratings.examples import RecommendationExample
@@ -25,10 +27,12 @@ from tasks.recipe import Recipe
 from tasks.registry.client import require_reachable
 from tasks.registry.tracking import comparison_run, log_night, log_performance, log_recipe
 from tasks.registry.writer import only_run
+from tasks.reporting.comparison import Report
 from tasks.reporting.examples import TagExample
 from tasks.reporting.page import PageFacts, Section, report_page, sorting_table
-from tasks.reporting.report import Report, report
+from tasks.reporting.report import report
 from tasks.settings import Settings
+from tasks.standing import StandingNight, keep_record, premises_of, results_in
 from tasks.workspace import Workspace, open_workspace
 
 
@@ -55,16 +59,23 @@ def nightly(recipe: Recipe, full: bool = False) -> NightlyResult:
     workspace = open_workspace()
     name = registered_name(recipe.name, data_name(recipe.data))
     require_reachable(workspace.registry)
-    with only_run(workspace.registry, name), tell_of_failure(workspace.settings, name):
-        night = follow(recipe.model_copy(update={"seeds": recipe.seeds[:1]}), name, workspace, full)
+    premises = premises_of(recipe)  # before anything is read: what changes from here on is for the next night
+    with only_run(workspace.registry, name), tell_of_failure(workspace.settings, name), noted_steps() as steps:
+        night, stored = follow(recipe.model_copy(update={"seeds": recipe.seeds[:1]}), name, workspace, full)
+        if premises is not None:
+            examples = [example.told() for example in night.examples]
+            record = StandingNight(premises, results_in(stored), steps, asdict(night), examples)
+            keep_record(workspace.report_folder(name), record)
     if night.decision.is_refusal:
         notify(workspace.settings, "refused", asdict(night.decision))
     return night
 
 
-def follow(recipe: Recipe, name: str, workspace: Workspace, full: bool = False) -> NightlyResult:
-    """Reads, prepares, trains, measures, registers, decides and reports. A night that a guard refused leaves nothing
-    for the next one to go on from."""
+def follow(recipe: Recipe, name: str, workspace: Workspace, full: bool = False) -> tuple[NightlyResult, list[Path]]:
+    """Reads, prepares, trains, measures, registers, decides and reports; also gives the folders of what was stored.
+
+    A night that a guard refused leaves nothing for the next one to go on from.
+    """
     primary, kind, registry = recipe.measures.primary, kind_of(recipe.data.kind), workspace.registry
     with open_clusters(workspace.performance_report) as clusters:
         data = ingest(recipe, workspace)
@@ -90,7 +101,8 @@ def follow(recipe: Recipe, name: str, workspace: Workspace, full: bool = False) 
     page = report_page(
         title, table, evaluated, facts_of(decision, examples, tables), parent, registry, workspace.settings.mlflow_page
     )
-    return NightlyResult(table, decision, champion, examples, str(page))
+    stored = [data, *(folder for one in evaluated for folder in (one.prepared, one.model, one.evaluation))]
+    return NightlyResult(table, decision, champion, examples, str(page)), stored
 
 
 def end_night(

@@ -25,6 +25,7 @@ from tasks.registry.client import (
 )
 from tasks.registry.in_service import put_into_service
 from tasks.registry.writer import only_writer
+from tasks.standing import IN_SERVICE
 
 
 @task(name="promote", task_run_name="promote {name}", retries=2, retry_delay_seconds=2, retry_condition_fn=is_transient)
@@ -49,7 +50,7 @@ def promote(
         before = None if champion is None else str(champion.version)
         if before == version:
             step.tell("stands")
-            return Decision(name, label, version, before, False, "it is the model in service already", measure)
+            return Decision(name, label, version, before, False, IN_SERVICE, measure)
         if champion is not None and champion.tags.get(MODEL_KEY) == _model_of(client, name, version):
             decision = Decision(name, label, version, before, False, "it is the same model", measure)
         else:

@@ -8,7 +8,7 @@ from typing import Any
 
 import mlflow
 import pandas as pd
-from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param
+from mlflow.entities import Dataset, DatasetInput, InputTag, LoggedModelInput, Metric, Param
 from prefect import task
 
 from tagcore.metrics.catalogue import shown_in
@@ -146,6 +146,7 @@ def register(evaluated: EvaluatedModel, run: str, data: Path, recipe: Recipe, na
         example = kind.in_service.sample_input(data, evaluated.prepared)
         with mlflow.start_run(run_id=run, tags=writer.tags):
             model = kind.in_service.served.log(evaluated.model, example, {"data": name, "label": evaluated.label})
+            writer.client.log_inputs(run, [dataset_input(recipe, data)], [LoggedModelInput(model)])
         tags = {EVALUATION_KEY: key, MODEL_KEY: made["model"], DATA_KEY: data.name, "label": evaluated.label}
         tags |= {"source": recipe.data.shown, "quality": _quality(evaluation), **_made_of(evaluated, recipe, data)}
         version = add_version(writer.client, name, model, tags | training_tag(evaluated.model), card)

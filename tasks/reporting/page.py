@@ -20,7 +20,7 @@ from tasks.evaluate import EvaluatedModel
 from tasks.progress import ProgressReporter
 from tasks.registry.client import Registry
 from tasks.reporting.changes import Night, changes_since, note_night
-from tasks.reporting.report import Report
+from tasks.reporting.comparison import Report
 
 PAGE = "report.html"
 _TAGS_SHOWN = 500

@@ -104,7 +104,7 @@ class Study:
         values = {trial.value for trial in self.whole_trials}
         if len(self.whole_trials) < 3 or len(values) < 2:
             return {}
-        evaluator = FanovaImportanceEvaluator(seed=self.seed)
+        evaluator = FanovaImportanceEvaluator(n_trees=32, seed=self.seed)
         return get_param_importances(self._optuna(len(self.trials)), evaluator=evaluator)
 
     def _optuna(self, number: int) -> "optuna.Study":

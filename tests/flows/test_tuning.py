@@ -150,6 +150,7 @@ def planted(searches, monkeypatch, tmp_path):
         (tmp_path / folder / "manifest.json").write_text(json.dumps(told))
 
     def build_jobs(recipe, corpus, workspace, point=""):
+        assert recipe.models  # a round that has no trial left is over
         return [Job(model, tmp_path / "features", seed) for seed in recipe.seeds for model in recipe.all_models()]
 
     def value(evaluation, measure):

@@ -14,6 +14,7 @@ from tagcore.store.files import require_writable
 from tasks.evaluate import EvaluatedModel
 from tasks.kinds import kind_of, require_models
 from tasks.naming import data_name, errors_name_source, registered_name
+from tasks.nights.night import Night, Start
 from tasks.progress import ProgressReporter
 from tasks.promotion.decision import Candidate
 from tasks.promotion.rules import choose_challenger
@@ -34,6 +35,7 @@ class Job:
     seed: int
     which: str = ""  # of several jobs of the same model, as it is told: data, split, seed
     label: str = ""  # its name in tables; the model's own where none is given
+    start: Start | None = None  # of a night: from the model of the night before, or from nothing
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "label", self.label or self.model.label)
@@ -66,7 +68,8 @@ def train(recipe: Recipe, jobs: list[Job], workspace: Workspace) -> list[Path]:
     calls = []
     for job in jobs:
         labels_by = {"thresholds": limits[_threshold_key(job)]} if job.model.threshold_model is not None else {}
-        told = {"which": job.which}
+        told: dict[str, Any] = {"which": job.which}
+        told |= {} if job.start is None else {"parent": job.start.parent, "why": job.start.why}
         calls.append({"prepared": job.prepared, "model": job.model, "seed": job.seed, **labels_by, **told})
     return map_task(kind_of(recipe.data.kind).train, calls, workspace)
 
@@ -102,9 +105,11 @@ def train_and_evaluate(recipe: Recipe, jobs: list[Job], workspace: Workspace) ->
     return evaluate(recipe, jobs, train(recipe, jobs, workspace), workspace)
 
 
-def build_jobs(recipe: Recipe, data: Path, workspace: Workspace, point: str = "") -> list[Job]:
+def build_jobs(
+    recipe: Recipe, data: Path, workspace: Workspace, point: str = "", night: Night | None = None
+) -> list[Job]:
     """Prepares what the models need, for every split, and lists what is to be trained on it; `point` tells the recipe
-    from others of its experiment."""
+    from others of its experiment. A `night` decides what goes on from the night before."""
     kind = kind_of(recipe.data.kind)
     prepared: dict[str, Path] = {}
     jobs = []
@@ -117,16 +122,28 @@ def build_jobs(recipe: Recipe, data: Path, workspace: Workspace, point: str = ""
             preparation = kind.preparation(recipe, model, split)
             key = repr({name: value for name, value in preparation.items() if name != "title"})
             if key not in prepared:
-                title = preparation["title"] + _told(documents)
-                prepared[key] = prepare(recipe, data, preparation | {"title": title}, workspace)
+                preparation |= {"title": preparation["title"] + _told(documents)}
+                prepared[key] = _prepare(recipe, data, preparation, workspace, night)
             if model.most_cells is not None and (cells := kind.cells(prepared[key])) > model.most_cells:
                 left_out = f"{cells:,} words × tags, it takes {model.most_cells:,} (most_cells of the recipe)"
                 ProgressReporter(f"leave out {model.label}{which}", remark=left_out).tell("left out")
                 continue
-            jobs.append(Job(model, prepared[key], seed, which))
+            start = None if night is None else night.start(model, seed, prepared[key])
+            jobs.append(Job(model, prepared[key], seed, which, start=start))
     if not jobs:
         raise ValueError(f"{recipe.name}: every model is left out: the data have more words × tags than most_cells")
     return jobs
+
+
+def _prepare(
+    recipe: Recipe, data: Path, preparation: dict[str, Any], workspace: Workspace, night: Night | None
+) -> Path:
+    if night is None:
+        return prepare(recipe, data, preparation, workspace)
+    start = night.grow(preparation["settings"], preparation["title"])
+    made = prepare(recipe, data, preparation | {"growth": start.parent, "why": start.why}, workspace)
+    night.prepared(preparation["settings"], made)
+    return made
 
 
 def _told(parts: list[str]) -> str:

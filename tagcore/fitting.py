@@ -4,11 +4,11 @@ from contextlib import suppress
 from typing import TypeVar
 
 import numpy as np
-from sklearn.base import clone
 
 from tagcore.base import Estimator, block_rows, registered_models
-from tagcore.features.rows import Rows
+from tagcore.features.rows import InMemory, Rows
 from tagcore.progress import Progress, no_progress
+from tagcore.scikit import clone
 from tagcore.scoring.calibration import CALIBRATORS, Calibrator
 from tagcore.shards import Executor
 from tagcore.tag_model import TagModel
@@ -18,6 +18,7 @@ M = TypeVar("M", bound=Estimator)
 
 CALIBRATION_SHARE = 0.1
 _WARM_UP_ROUNDS = 1000  # at most: enough for solvers not to complain that they were cut short
+_WARM_UP_SWEEPS = 2  # of samplers, which never end early
 CALIBRATION_DEPTH = 10  # the ranks that people look at
 
 
@@ -49,13 +50,28 @@ def make_model(name: str, params: dict, seed: int, base: type[M]) -> M:
     return model(**params)
 
 
-def warm_up(model: TagModel, rows: Rows) -> None:
-    """Compiles the model's kernels on a corner of the data, so that times are of training and not of compiling."""
+def take_further(model: TagModel, rows: Rows) -> TagModel:
+    """Lets a fitted model that can (`grow` and `partial_fit`) learn rows that it has not seen, once, in their order.
+
+    Words and tags that it does not know stand behind those that it knows.
+    """
+    model.grow(rows.n_features, rows.n_labels)  # type: ignore[attr-defined]
+    if rows.n_rows:
+        model.partial_fit(*rows.load(slice(0, rows.n_rows)))  # type: ignore[attr-defined]
+    return model
+
+
+def warm_up(model: TagModel, rows: Rows, further: bool = False) -> None:
+    """Compiles the model's kernels on a corner of the data, so that times are of training and not of compiling;
+    `further` also those that take it further."""
     X, Y = rows.load(slice(0, min(40, rows.n_rows)))
     corner, brief = X[:, :60], clone(model)
-    brief.set_params(**{name: min(getattr(model, name), _WARM_UP_ROUNDS) for name in model._rounds})
+    for names, most in ((model._rounds, _WARM_UP_ROUNDS), (model._sweeps, _WARM_UP_SWEEPS)):
+        brief.set_params(**{name: min(getattr(model, name), most) for name in names})
     with suppress(ValueError):  # a corner may be too small for what the whole is large enough for
         brief.fit(corner, Y[:, :20]).top_k(corner, 2)
+        if further:
+            take_further(brief, InMemory(corner, Y[:, :20]))
 
 
 def fit_calibrated(

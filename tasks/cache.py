@@ -37,7 +37,7 @@ class PlannedResult:
 
     @property
     def folder(self) -> Path:
-        return self.store / f"{self.kind}-{self.key[:16]}"
+        return stored_folder(self.store, self.kind, self.key)
 
     @property
     def manifest(self) -> dict[str, Any]:
@@ -86,6 +86,11 @@ def run_cached(plan: PlannedResult, title: str, make: Callable[[Path, ProgressRe
 def stored_key(folder: Path, kind: str) -> str:
     """The key of a stored result, as an input of the next step."""
     return read_manifest(folder, kind)["key"]
+
+
+def stored_folder(store: Path, kind: str, key: str) -> Path:
+    """The place of the result with this key, whether it stands or not."""
+    return store / f"{kind}-{key[:16]}"
 
 
 def plain_manifest(folder: Path) -> dict[str, Any]:

@@ -60,6 +60,8 @@ class Kind:
     prepared_input: str  # the name, among the inputs of a stored model, of what it was trained and measured on
     model_kind: str  # of data set that a model is stored as
 
+    grows: bool  # from night to night: models may go on from those of the night before
+
     ingest: Task  # (data, workspace) -> the folder of the data
     prepare: Task  # (data, **what `preparation` says, workspace) -> the folder of what models learn from
     preparation: Callable[[Recipe, ModelSettings, SplitSettings], dict[str, Any]]
@@ -122,6 +124,7 @@ KINDS: dict[LearnsFrom, Kind] = {
         base=TagModel,
         prepared_input="features",
         model_kind="model",
+        grows=True,
         ingest=ingest,
         prepare=features,
         preparation=_features_of,
@@ -143,6 +146,7 @@ KINDS: dict[LearnsFrom, Kind] = {
         base=RatingModel,
         prepared_input="split",
         model_kind="recommender",
+        grows=False,
         ingest=ingest_ratings,
         prepare=split_ratings,
         preparation=lambda recipe, model, split: {
@@ -168,6 +172,7 @@ KINDS: dict[LearnsFrom, Kind] = {
         base=ClassModel,
         prepared_input="split",
         model_kind="classifier",
+        grows=False,
         ingest=ingest,
         prepare=split_rows,
         preparation=lambda recipe, model, split: {"split": split, "title": "split rows"},

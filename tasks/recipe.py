@@ -23,6 +23,7 @@ from tasks.recipe_settings import (
     RivalSettings,
     SplitSettings,
     TuningSettings,
+    WarmSettings,
 )
 from tasks.search.space import SearchRange, Space
 from tasks.setting_names import settings_beside
@@ -58,6 +59,7 @@ class Recipe(RecipePart):
         default_factory=dict, description="the same by data set: told below the table of that set"
     )
     promotion: PromotionSettings = PromotionSettings()
+    warm: WarmSettings = WarmSettings()
     tuning: TuningSettings | None = None
     search: dict[str, dict[str, SearchRange | list[Any]]] = Field(
         default_factory=dict, description="what [tuning] may choose, by class of model; see tasks/search/space.py"
@@ -121,7 +123,7 @@ class Recipe(RecipePart):
         """Names the settings that say something of ratings alone."""
         split, data = self.split, self.data
         settings = {
-            "split.kind": split.kind == "newest",
+            "split.kind": split.kind == "newest" and data.kind != "documents",
             "split.train": split.train != 1,
             "split.train_seed": split.train_seed != 0,
             "split.cold_users": split.cold_users != 0,
@@ -141,6 +143,7 @@ class Recipe(RecipePart):
             "split.test_documents": split.test_documents is not None,
             "split.revealed": split.revealed != 1,
             "split.min_tag_df": split.min_tag_df != 1,
+            "split.after": split.after is not None or split.until is not None,
             "features": self.features != FeatureSettings(),
             "measures.labelling": bool(self.measures.labelling),
             "rivals": bool(self.rivals),

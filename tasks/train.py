@@ -2,13 +2,16 @@
 
 import time
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 from prefect import task
 from prefect.states import State
 
 from tagcore.features.build import VECTORISER, tag_frequencies
+from tagcore.features.growth import inherited_rows
 from tagcore.features.rows import StoredRows
-from tagcore.fitting import fit_calibrated, make_model, warm_up
+from tagcore.fitting import fit_calibrated, make_model, take_further, warm_up
 from tagcore.store.datasets import Dataset
 from tagcore.tag_model import TagModel
 from tagcore.tagger import Tagger
@@ -26,6 +29,26 @@ from tasks.thresholds import stored_thresholds
 from tasks.workspace import Workspace
 
 
+def model_parameters(estimator: TagModel, model: ModelSettings, seed: int) -> dict[str, Any]:
+    """All that decides a model besides what it learns from."""
+    return {"model": model.model, "params": estimator.get_params(), "calibrate": model.calibrate, "seed": seed}
+
+
+def continue_training(parent: Path, data: Dataset, step: ProgressReporter) -> tuple[Tagger, int]:
+    """Gives the tagger of the night before with what is new in extended features, and how many documents that were.
+
+    Its calibrator stays. The kernels are compiled first, on a twin that forgets it.
+    """
+    before, rows = Tagger.load(parent), StoredRows.open(data.folder, "train")
+    new = rows.select(np.arange(inherited_rows(data, "train"), rows.n_rows))
+    words = Vectoriser.load(data.folder / VECTORISER)
+    warm_up(before.model, rows, further=True)
+    step.begin()
+    model = take_further(before.model, new)
+    shares = tag_frequencies(data, "train") / data.counts["train"]
+    return Tagger(words, model, data.names("tags"), before.calibrator, None, shares), new.n_rows
+
+
 @task(
     name="train",
     task_run_name="train {model.label}{which}",
@@ -40,26 +63,30 @@ def train(
     workspace: Workspace,
     thresholds: Path | None = None,
     which: str = "",
+    parent: Path | None = None,
+    why: str = "",
 ) -> State[Path]:
     """Trains one model. Where that happens, and on how many threads, changes no bit.
 
     `thresholds` are stored ones that the tagger shall label by; `which` tells the training from others of its model. A
-    training that was killed goes on from its last checkpoint.
+    training that was killed goes on from its last checkpoint. With a `parent`, the tagger of the night before, only the
+    documents are learnt that are new since; `why` tells a person what was decided.
     """
     estimator = make_model(model.model, model.params, seed, TagModel)
-    parameters = {
-        "model": model.model,
-        "params": estimator.get_params(),
-        "calibrate": model.calibrate,
-        "seed": seed,
-    }
     inputs = {"features": stored_key(prepared, "features")}
     if thresholds is not None:
         inputs["thresholds"] = stored_key(thresholds, "thresholds")
-    plan = PlannedResult(workspace.store, "model", parameters, inputs)
+    if parent is not None:
+        inputs["parent"] = stored_key(parent, "model")
+    plan = PlannedResult(workspace.store, "model", model_parameters(estimator, model, seed), inputs)
 
     def make(folder: Path, step: ProgressReporter) -> None:
         data = Dataset.open(prepared, "features", verify=False)
+        if parent is not None:
+            tagger, new = continue_training(parent, data, step)
+            tagger.save(folder, **plan.manifest)
+            step.remark = f"warm start: {new:,} new documents {why}"
+            return
         rows = copy_to_workers(StoredRows.open(prepared, "train"), workspace.cluster, inputs["features"])
         warm_up(estimator, rows)
         places = storage_at(workspace.cluster.root).inside("checkpoints")
@@ -81,5 +108,6 @@ def train(
         shares = tag_frequencies(data, "train") / data.counts["train"]
         Tagger(vectoriser, estimator, data.names("tags"), calibrator, limits, shares).save(folder, **plan.manifest)
         places.remove(plan.key)
+        step.remark = f"trained from nothing: {why}" if why else ""
 
     return run_cached(plan, f"train {model.label}{which}", make)

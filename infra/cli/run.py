@@ -24,6 +24,9 @@ def run(
     name: NameOption = None,
     set_: SetOption = None,
     skip_bad_rows: SkipOption = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Train every model from nothing, instead of going on from the last night.")
+    ] = False,
     cluster: ClusterOption = None,
     home: HomeOption = None,
     as_json: JsonOption = False,
@@ -36,7 +39,7 @@ def run(
     with console.session(home, cluster):
         from flows.nightly import nightly
 
-        night = nightly(chosen)
+        night = nightly(chosen, full)
     if as_json:
         console.result({**asdict(night), "account": console.account()})
         return

@@ -1,6 +1,21 @@
 """The stored folder of the model that a command asks: the one that was named, or the one in service."""
 
+import sys
 from pathlib import Path
+
+
+class _NoPandas:
+    """An importer that finds no pandas."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError("pandas is not needed to ask a model", name=name)
+
+
+def do_without_pandas() -> None:
+    """Lets imports of pandas fail from now on: pyarrow imports it wherever it can, and does as well without."""
+    if "pandas" not in sys.modules:
+        sys.meta_path.insert(0, _NoPandas())
 
 
 def served_folder(model: str | None, home: Path | None, kind: str) -> Path:

@@ -4,7 +4,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import expit, logit
-from sklearn.isotonic import isotonic_regression
+
+from tagcore.scikit import isotonic_regression
 
 CALIBRATORS: dict[str, type["Calibrator"]] = {}  # the only ones that a stored model can name
 

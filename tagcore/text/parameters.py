@@ -7,7 +7,6 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 
 from tagcore.text.analysis import Analysis, character_analysis, python_analysis, word_analysis
 from tagcore.text.fields import are_fields
@@ -158,10 +157,16 @@ def _python_reasons(params: dict[str, Any]) -> list[str]:
 
 def _stop_words(params: dict[str, Any]) -> frozenset[str]:
     words = params["stop_words"]
-    return ENGLISH_STOP_WORDS if words == "english" else frozenset(words or ())
+    if words == "english":
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # here: most have none, and it takes its time
+
+        return ENGLISH_STOP_WORDS
+    return frozenset(words or ())
 
 
 def _python_analyser(params: dict[str, Any], stemmer: Stemmer | None) -> Callable[[str], list[str]]:
+    from sklearn.feature_extraction.text import CountVectorizer
+
     names = ("analyzer", "lowercase", "strip_accents", "token_pattern", "ngram_range")
     peer = CountVectorizer(**{name: params[name] for name in names})
     stop_words = _stop_words(params)

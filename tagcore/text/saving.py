@@ -110,7 +110,8 @@ def _read_params(path: Path, head: dict[str, Any], names: Collection[str]) -> di
 
 def _read_terms(path: Path, head: dict[str, Any]) -> FittedVectoriser:
     try:
-        table = pq.read_table(path)
+        with pq.ParquetFile(path) as file:  # `read_table` imports pandas
+            table = file.read()
         schema = pa.schema(
             [("term", pa.large_string()), ("df", pa.int64()), ("idf", pa.float64()), ("column", pa.int64())]
         )

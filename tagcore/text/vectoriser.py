@@ -9,11 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
-from sklearn.utils import Tags
 
 from tagcore.kernels.text.tfidf import relabel
+from tagcore.scikit import BaseEstimator, not_fitted
 from tagcore.text.analysis import TermLearner, TermLookup
 from tagcore.text.bags import bag_frequencies, clean_counts
 from tagcore.text.fields import SEPARATOR, Documents, document_blocks, joined, read_field
@@ -371,12 +369,12 @@ class Vectoriser(BaseEstimator):
 
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
-            raise NotFittedError("this Vectoriser is not fitted yet: call fit, fit_blocks or fit_counts first")
+            raise not_fitted("this Vectoriser is not fitted yet: call fit, fit_blocks or fit_counts first")
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "idf_")
 
-    def __sklearn_tags__(self) -> Tags:
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False

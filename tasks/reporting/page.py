@@ -90,8 +90,8 @@ def report_page(
     sections = [
         *([Section("Decision", _decision(facts))] if facts.verdict else []),
         Section("Models", paragraph(made.about) + sorting_table(made.head(), made.cells()) + _pictures(folder, made)),
-        *([Section("Since the last night", sorting_table(["", "before", "now"], changes))] if changes else []),
         *facts.more,
+        *([Section("Since the last night", sorting_table(["", "before", "now"], changes))] if changes else []),
         *_of_tags(best),
         *([Section("Examples", "".join(map(_example, facts.examples)))] if facts.examples else []),
         Section("Made from", _made_from(best)),

@@ -28,7 +28,7 @@ def test_a_warm_up_is_short_however_long_the_training(inference, monkeypatch):
     before = model.get_params()
     X, Y = noisy()
     warm_up(model, InMemory(X, Y))
-    assert [(p["max_iter"], p["burn_in"], p["n_draws"]) for p in fitted] == [(1000, 1000, 1000)]
+    assert [(p["max_iter"], p["burn_in"], p["n_draws"]) for p in fitted] == [(1000, 2, 2)]
     assert model.get_params() == before
     assert not hasattr(model, "n_labels_")
 

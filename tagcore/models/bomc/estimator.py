@@ -6,7 +6,6 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import ndtr
-from sklearn.utils import check_random_state
 
 from tagcore.base import restore_on_failure
 from tagcore.features.rows import InMemory, Rows
@@ -20,6 +19,7 @@ from tagcore.models.bomc.kernel import standard_scores
 from tagcore.models.bomc.learning import learn
 from tagcore.models.bomc.warn import warn_of_flips, warn_of_rows_learnt_before
 from tagcore.numeric.normalise import normalise_rows
+from tagcore.scikit import check_random_state
 from tagcore.scoring.blocks import ScorePart, unknown_truth
 from tagcore.scoring.explanation import Explanation
 from tagcore.scoring.sharded import ShardedScores
@@ -167,12 +167,7 @@ class BOMC(TagModel):
 
     def grow(self, words: int, tags: int) -> Self:
         """Makes room for words and tags that were appended since: they start from the prior."""
-        new_words, new_tags = words - self.n_features_in_, tags - self.n_labels_
-        if new_words < 0 or new_tags < 0:
-            raise ValueError(
-                f"the model knows {self.n_features_in_} words and {self.n_labels_} tags; "
-                f"{words} and {tags} would be fewer"
-            )
+        new_words, new_tags = self._new_words_and_tags(words, tags)
         check_parameters(self, tags)
         self._require_room(words, tags)
         around, biases = ((0, new_words), (0, new_tags)), (0, self._n_biases(tags) - self.bias_mean_.size)
@@ -302,20 +297,25 @@ class BOMC(TagModel):
         self.n_seen_, self.n_labels_ = 0, tags
 
     def _scores(self, X: sp.csr_matrix) -> np.ndarray:
-        rows = sp.csr_matrix(self._scaled(X), dtype=self.mean_.dtype)
+        rows = self._scaled(X)
+        if rows.dtype != self.mean_.dtype:
+            rows = rows.astype(self.mean_.dtype)
         if self.variant == "multi-class":
             return np.asarray(rows @ self.mean_, np.float64)
-        siblings = Siblings(self.parents, self.n_labels_)
-        bias_of = np.arange(self.n_labels_) if self.variant == "independent" else siblings.hub_of
+        siblings = None if self.parents is None else Siblings(self.parents, self.n_labels_)
         z = np.empty((X.shape[0], self.n_labels_))
         noise = float(self.noise) ** 2 if self.noise_in_predict else 0.0
         mean, variance, words = self.mean_, self.variance_, rows.indices
         if self.drift:  # which is added to the words of these rows only
             present, words = np.unique(words, return_inverse=True)
             mean, variance, words = mean[present], variance_now(self, present), words.astype(rows.indices.dtype)
-        posterior = freeze((mean, variance, self.bias_mean_[bias_of], bias_variance_now(self)[bias_of]))
+        biases = self.bias_mean_, bias_variance_now(self)
+        if self.variant != "independent":
+            hubs = np.zeros(self.n_labels_, np.int64) if siblings is None else siblings.hub_of
+            biases = biases[0][hubs], biases[1][hubs]
+        posterior = freeze((mean, variance, *biases))
         standard_scores(rows.data, words, rows.indptr, posterior, noise, z)
-        return siblings.path_scores(z)
+        return z if siblings is None else siblings.path_scores(z)
 
     def _scaled(self, X: sp.csr_matrix) -> sp.csr_matrix:
         return normalise_rows(X, self.normalise)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_random_state
 
 from tagcore.base import require_array, require_lists
 from tagcore.features.rows import Rows
@@ -20,6 +19,7 @@ from tagcore.models.sgps.learning import learn
 from tagcore.models.sgps.rows import LabelledDocuments
 from tagcore.numeric.normalise import normalise_rows
 from tagcore.parameters import FLAG, MOST_IDS, Choice, Real, Whole, check_limits, limits
+from tagcore.scikit import check_random_state
 from tagcore.shards import one_blas_thread
 from tagcore.tag_model import TagModel
 from tagcore.training import FitContext
@@ -114,7 +114,7 @@ class MMSG(TagModel):
         search_iter: int = 15,
         search_rows: int | None = 1000,
         probability: str = "mean",
-        tol: float = 1e-3,
+        tol: float = 0.03,
         max_iter: int = 50,
         epochs: int = 10,
         rate: float = 0.3,

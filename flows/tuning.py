@@ -63,6 +63,8 @@ def search_models(recipe: Recipe, data: Path, workspace: Workspace) -> Studies:
     while trials := [(n, trial) for n, study in studies.items() for trial in study.ask()]:
         going_on = trials
         for share in studies[trials[0][0]].shares:
+            if not going_on:
+                break
             points = [recipe.models[n].at(trial.point) for n, trial in going_on]
             told = [] if recipe.tuning.sampler == "grid" else [f"trial {trials[0][1].number + 1}"]
             told += [f"{share:.0%} of the rows"] if share < 1 else []

@@ -72,6 +72,7 @@ def run_cached(plan: PlannedResult, title: str, make: Callable[[Path, ProgressRe
         "seconds": round(seconds, 3),
         "cpu_seconds": round(time.process_time() - step.begun_cpu, 3),  # of this process
         "process_peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        **{name: round(value, 3) for name, value in step.costs.items()},
         "cpus": os.cpu_count(),
         "python": platform.python_version(),
         "made_at": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -20,6 +20,7 @@ from tasks.recipe_settings import (
     MeasureSettings,
     ModelSettings,
     PromotionSettings,
+    RivalSettings,
     SplitSettings,
     TuningSettings,
     WarmSettings,
@@ -49,9 +50,13 @@ class Recipe(RecipePart):
     features: FeatureSettings = FeatureSettings()
     chosen_features: list[str] = Field([], description="features that a person set: these beat a data card's")
     models: list[ModelSettings] = Field(min_length=1)
+    rivals: list[RivalSettings] = Field([], description="other people's taggers, for `tagflow experiment` on documents")
     measures: MeasureSettings = MeasureSettings()
     published: dict[str, dict[str, float]] = Field(
         default_factory=dict, description="figures of a paper, by model and measure, to be drawn beside ours"
+    )
+    published_on: dict[str, dict[str, dict[str, float]]] = Field(
+        default_factory=dict, description="the same by data set: told below the table of that set"
     )
     promotion: PromotionSettings = PromotionSettings()
     warm: WarmSettings = WarmSettings()
@@ -142,6 +147,7 @@ class Recipe(RecipePart):
             "split.after": split.after is not None or split.until is not None,
             "features": self.features != FeatureSettings(),
             "measures.labelling": bool(self.measures.labelling),
+            "rivals": bool(self.rivals),
         }
         for number, model in enumerate(self.models):
             calibrate = model.calibrate == "platt"  # the default says nothing of what was asked for

@@ -254,6 +254,19 @@ class ModelSettings(ModelChoice):
         return self.model_copy(update=changes)
 
 
+class RivalSettings(RecipePart):
+    """Somebody else's tagger, which learns from the rows of the recipe's first model in a Python of its own."""
+
+    rival: Literal["omikuji", "napkinxc"]
+    settings: dict[str, Any] = Field(default_factory=dict, description="what it takes, by its own names")
+    called: str = Field("", description="its name in tables")
+
+    @property
+    def label(self) -> str:
+        """Its name in tables."""
+        return self.called or self.rival + "".join(f" {name}={value}" for name, value in self.settings.items())
+
+
 class MeasureSettings(RecipePart):
     """Of rankings, at each of `ks`; and of the labels that each rule of `labelling` gives."""
 

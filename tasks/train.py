@@ -1,5 +1,6 @@
 """From features to a stored tagger."""
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from tasks.cache import PlannedResult, is_transient, run_cached, stored_key
 from tasks.cluster.backends import report_traffic
 from tasks.cluster.sessions import copy_to_workers, executor_for
 from tasks.cluster.storage import storage_at
+from tasks.costs import TRAIN_CPU_SECONDS, WORKING_MIB
+from tasks.memory import watch_memory
 from tasks.progress import ProgressReporter
 from tasks.recipe_settings import ModelSettings
 from tasks.thresholds import stored_thresholds
@@ -87,7 +90,7 @@ def train(
         rows = copy_to_workers(StoredRows.open(prepared, "train"), workspace.cluster, inputs["features"])
         warm_up(estimator, rows)
         places = storage_at(workspace.cluster.root).inside("checkpoints")
-        with executor_for(workspace.cluster, workspace.threads) as executor:
+        with executor_for(workspace.cluster, workspace.threads) as executor, watch_memory() as memory:
             step.begin()
             calibrator = fit_calibrated(
                 estimator,
@@ -98,6 +101,8 @@ def train(
                 progress=report_traffic(step, executor),
                 checkpoints=Checkpoints(places.inside(plan.key), plan.key),
             )
+        step.costs[WORKING_MIB] = memory.mebibytes
+        step.costs[TRAIN_CPU_SECONDS] = time.process_time() - step.begun_cpu
         vectoriser = Vectoriser.load(data.folder / VECTORISER)
         limits = None if thresholds is None else stored_thresholds(thresholds)
         shares = tag_frequencies(data, "train") / data.counts["train"]

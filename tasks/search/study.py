@@ -104,8 +104,9 @@ class Study:
         values = {trial.value for trial in self.whole_trials}
         if len(self.whole_trials) < 3 or len(values) < 2:
             return {}
-        evaluator = FanovaImportanceEvaluator(seed=self.seed)
-        return get_param_importances(self._optuna(len(self.trials)), evaluator=evaluator)
+        evaluator = FanovaImportanceEvaluator(n_trees=32, seed=self.seed)
+        shares = get_param_importances(self._optuna(len(self.trials)), evaluator=evaluator)
+        return {name: float(share) for name, share in shares.items()}
 
     def _optuna(self, number: int) -> "optuna.Study":
         """Optuna's study of the trials so far, whose next is `number`."""

@@ -1,9 +1,9 @@
 """The crawler on the demonstration site: through faults and kills, night after night, against Scrapy and trafilatura.
 
-Pages a second are of up to 2,000 pages and of the wall, the best of three, on two cores that serve, fetch and parse; the site is served by a
-process of its own. Scrapy runs in an environment of its own, the Python that TAGFLOW_RIVALS_PYTHON names: with the same
-limits, uvloop where it is there, without cookies, log and storage, and with the same extraction of text, in its
-callback or in one process beside it, whichever is faster; ours stores what it finds, with tags and fingerprints.
+Pages a second are of the wall, of up to 2,000 pages, the best of three, on two cores that serve, fetch and parse; the
+site is served by a process of its own. Scrapy runs in an environment of its own, the Python that TAGFLOW_RIVALS_PYTHON
+names: with the same limits, uvloop where it is there, without cookies, log and storage, and with the same extraction of
+text, in its callback or in a process beside it; ours stores what it finds, with tags and fingerprints.
 Parsing alone is of files on disk: trafilatura's own command with `--fast --no-comments` and as many processes.
 """
 

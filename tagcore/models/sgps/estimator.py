@@ -69,7 +69,7 @@ class SGPS(ClassModel):
     max_prototypes : M at most.
     mode : "store" keeps the features of all rows, "stream" makes them anew in every pass, "auto" stores what fits into
         half of `memory` bytes.
-    n_shards : parts of the rows (of 1024 at least), worked on in parallel. Results depend on it in the last digits,
+    n_shards : parts of the rows (of 1536 at least), worked on in parallel. Results depend on it in the last digits,
         never on threads.
     random_state : seed.
 

@@ -46,6 +46,7 @@ SECTIONS = {
     "crawl": Section("runs", "The crawler: faults, kills, nights, and Scrapy"),
     "fuzz": Section("runs", "Altered inputs to the parsers"),
     "prefect": Section("runs", "Our Prefect server process against Prefect's command"),
+    "warm": Section("runs", "A warm-started night against a full retrain"),
     "runs": Section("runs", "Whole runs: quality, and the overhead of Prefect and MLflow"),
 }
 SCALE = {

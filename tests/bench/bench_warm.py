@@ -8,6 +8,7 @@ measured on the same held-out documents; the difference (warm less full) is pair
 import json
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,8 @@ from tasks.evaluate import values_of_tagger
 from tasks.features import features
 from tasks.ingest import ingest
 from tasks.kinds import kind_of
-from tasks.nights.night import Night, open_night
-from tasks.recipe import Recipe
-from tasks.recipe_settings import ModelSettings
+from tasks.nights.night import open_night
+from tasks.train import train
 from tests.workspaces import workspace_at
 
 COOKING = "stackexchange/cooking.csv.zip"
@@ -69,10 +69,59 @@ def _lines(path: Path) -> list[str]:
 
 def _compare(name: str, before: dict[str, Any], after: dict[str, Any], home: Path) -> list[dict[str, Any]]:
     home.mkdir()
-    for settings in (before, after):
-        night, learnt = _night(load_recipe("nightly", {"models": MODELS, **settings}), home)
-        night.end()
-    rows = []
-    for model, (prepared, stored) in learnt.items():
-        kind, whole = kind_of("documents"), _night(night_recipe := load_recipe("nightly", {"models": MODELS, **after}), home, full=True)
-    return rows
+    _night(before, home)
+    data, warm = _night(after, home)
+    _, full = _night(after, home, full=True)
+    print(f"{name} done", flush=True)
+    return [_row(f"{name}: {label}", data, warm[label], full[label]) for label in full]
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """A model of a night, and what it took."""
+
+    prepared: Path
+    model: Path
+    features_seconds: float
+    train_seconds: float
+
+
+def _night(settings: dict[str, Any], home: Path, full: bool = False) -> tuple[Path, dict[str, Learnt]]:
+    """A whole night but for measuring and promoting: (its data, what it learnt)."""
+    recipe, workspace, learnt = load_recipe("nightly", {"models": MODELS, **settings}), workspace_at(home), {}
+    data = ingest.fn(recipe.data_to_read, workspace).result()
+    night = open_night("bench", recipe, data, full, workspace)
+    for model in recipe.all_models():
+        wanted = kind_of("documents").preparation(recipe, model, night.split)["settings"]
+        grown = night.grow(wanted, "features")
+        prepared = features.fn(data, wanted, night.split, workspace, growth=grown.parent, why=grown.why).result()
+        night.prepared(wanted, prepared)
+        start = night.start(model, 0, prepared)
+        assert (start.parent is not None) == (night.before is not None and not full), start.why
+        stored = train.fn(prepared, model, 0, workspace, parent=start.parent, why=start.why).result()
+        night.trained(model, 0, stored)
+        steps = [prepared] if grown.parent is None else [night.ledger, grown.parent, prepared]
+        learnt[model.label] = Learnt(prepared, stored, sum(map(_cpu, steps)), _cpu(stored))
+    night.end()
+    return data, learnt
+
+
+def _cpu(folder: Path) -> float:
+    return read_record(folder)["cpu_seconds"]
+
+
+def _row(what: str, data: Path, warm: Learnt, full: Learnt) -> dict[str, Any]:
+    ours, theirs = (values_of_tagger(one.model, data, one.prepared, MEASURE) for one in (warm, full))
+    test = paired_difference(ours, theirs)
+    whole, short = (one.features_seconds + one.train_seconds for one in (full, warm))
+    return {
+        "what": what,
+        "full: features s": full.features_seconds,
+        "train s": full.train_seconds,
+        "warm: features s": warm.features_seconds,
+        "train s ": warm.train_seconds,
+        "warm / full": short / whole,
+        f"full {MEASURE}": theirs.mean(),
+        f"warm {MEASURE}": ours.mean(),
+        "difference": f"{test.difference:+.4f} ({test.low:+.4f} to {test.high:+.4f})",
+    }

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from prefect import flow
@@ -41,6 +41,7 @@ class NightlyResult:
     model: str | None  # the address of the model in service
     examples: list[TagExample] | list[RecommendationExample]
     page: str  # the report as one file that a browser opens
+    tables: list[PageTable] = field(default_factory=list)  # of a night among nights: how models were trained, and why
 
 
 @flow(name="nightly", flow_run_name="nightly {recipe.name}")
@@ -90,7 +91,7 @@ def follow(recipe: Recipe, name: str, workspace: Workspace, full: bool = False) 
     page = report_page(
         title, table, evaluated, facts_of(decision, examples, tables), parent, registry, workspace.settings.mlflow_page
     )
-    return NightlyResult(table, decision, champion, examples, str(page))
+    return NightlyResult(table, decision, champion, examples, str(page), tables)
 
 
 def end_night(

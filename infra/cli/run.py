@@ -44,9 +44,18 @@ def run(
         console.result({**asdict(night), "account": console.account()})
         return
     console.table(night.report)
+    _show_hold_outs(console, night)
     _show_decision(console, night)
     _show_examples(console, night)
     console.show_account()
+
+
+def _show_hold_outs(console: Console, night: "NightlyResult") -> None:
+    """How good the challenger is on the documents of the last nights, beside those that decide."""
+    for title, head, rows in night.tables[-1:]:
+        for row in rows:
+            if row[0] == night.decision.model and row[-1] != "0":
+                console.say(f"{title}: {row[1]} on {row[2]} held out at first, {row[3]} on {row[4]} {head[3]}")
 
 
 def _show_decision(console: Console, night: "NightlyResult") -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,8 @@ from tasks.settings import Settings
 from tasks.standing import StandingNight, keep_record, premises_of, results_in
 from tasks.workspace import Workspace, open_workspace
 
+PageTable = tuple[str, list[str], list[list[str]]]  # title, head, rows
+
 
 @dataclass(frozen=True)
 class NightlyResult:
@@ -45,6 +47,7 @@ class NightlyResult:
     model: str | None  # the address of the model in service
     examples: list[TagExample] | list[RecommendationExample]
     page: str  # the report as one file that a browser opens
+    tables: list[PageTable] = field(default_factory=list)  # of a night among nights: how models were trained, and why
 
 
 @flow(name="nightly", flow_run_name="nightly {recipe.name}")
@@ -102,12 +105,12 @@ def follow(recipe: Recipe, name: str, workspace: Workspace, full: bool = False) 
         title, table, evaluated, facts_of(decision, examples, tables), parent, registry, workspace.settings.mlflow_page
     )
     stored = [data, *(folder for one in evaluated for folder in (one.prepared, one.model, one.evaluation))]
-    return NightlyResult(table, decision, champion, examples, str(page)), stored
+    return NightlyResult(table, decision, champion, examples, str(page), tables), stored
 
 
 def end_night(
     tonight: Night, jobs: list[Job], evaluated: list[EvaluatedModel], decision: Decision, measure: str
-) -> list[Section]:
+) -> list[PageTable]:
     """Leaves tonight's models for the next night to go on from, unless a guard refused them; gives the tables of how
     they were trained and of how good they are on old and new documents."""
     for job, model in zip(jobs, evaluated, strict=True):
@@ -115,21 +118,20 @@ def end_night(
     if all(guard.passed for guard in decision.guards):
         tonight.end()
     trained = [[model.label, read_record(model.model).get("remark", "")] for model in evaluated]
-    limits, quality = tonight.limit_rows(), quality_by_hold_out(evaluated, tonight.ledger, measure)
-    tables: list[tuple[str, list[str], list[list[str]]]] = [
+    return [
         ("How models were trained", ["model", ""], trained),
-        ("Go on, or start over", ["since words were weighed", "", "found", "at most"], limits),
-        (f"{measure} on old and new documents", HEAD, quality),
+        ("Go on, or start over", ["since words were weighed", "", "found", "at most"], tonight.limit_rows()),
+        (f"{measure} on old and new documents", HEAD, quality_by_hold_out(evaluated, tonight.ledger, measure)),
     ]
-    return [Section(title, sorting_table(head, rows, "words")) for title, head, rows in tables]
 
 
-def facts_of(decision: Decision, examples: list[Any], tables: list[Section]) -> PageFacts:
+def facts_of(decision: Decision, examples: list[Any], tables: list[PageTable]) -> PageFacts:
     """What the page tells of a decision."""
     verdict = "put into service" if decision.promoted else "not put into service"
     told = f"{decision.name} version {decision.challenger} ({decision.model}): {verdict}, {decision.reason}"
     guards = [(guard.name, guard.passed, guard.found, guard.needed) for guard in decision.guards]
-    return PageFacts(told, guards, examples, decision.in_service, tables)
+    more = [Section(title, sorting_table(head, rows, "words")) for title, head, rows in tables]
+    return PageFacts(told, guards, examples, decision.in_service, more)
 
 
 @contextmanager

@@ -1,12 +1,12 @@
 """Fits any model by its class name, and calibrates its scores on documents that it had not seen."""
 
 from contextlib import suppress
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from tagcore.base import Estimator, block_rows, registered_models
-from tagcore.features.rows import InMemory, Rows
+from tagcore.features.rows import Rows, load_all
 from tagcore.progress import Progress, no_progress
 from tagcore.scikit import clone
 from tagcore.scoring.calibration import CALIBRATORS, Calibrator
@@ -50,14 +50,21 @@ def make_model(name: str, params: dict, seed: int, base: type[M]) -> M:
     return model(**params)
 
 
-def take_further(model: TagModel, rows: Rows) -> TagModel:
-    """Lets a fitted model that can (`grow` and `partial_fit`) learn rows that it has not seen, once, in their order.
+def take_further(model: Any, rows: Rows, known: int) -> TagModel:
+    """Lets a fitted model with `grow` and `partial_fit` learn the rows behind those that it knows, in their order.
 
-    Words and tags that it does not know stand behind those that it knows.
+    Words and tags that it does not know stand behind those that it knows. Where tags are learnt apart from one another,
+    new ones are learnt from all rows; elsewhere from the new rows alone.
     """
-    model.grow(rows.n_features, rows.n_labels)
-    if rows.n_rows:
-        model.partial_fit(*rows.load(slice(0, rows.n_rows)))
+    new, tags = rows.select(np.arange(known, rows.n_rows)), model.n_labels_
+    apart = rows.n_labels > tags and getattr(model, "learns_tags_apart", False)
+    model.grow(rows.n_features, tags if apart else rows.n_labels)
+    if new.n_rows:
+        X, Y = new.load(slice(0, new.n_rows))
+        model.partial_fit(X, Y[:, :tags] if apart else Y)
+    if apart:
+        X, Y = load_all(rows)
+        model.append_tags(X, Y[:, tags:])
     return model
 
 
@@ -71,7 +78,7 @@ def warm_up(model: TagModel, rows: Rows, further: bool = False) -> None:
     with suppress(ValueError):  # a corner may be too small for what the whole is large enough for
         brief.fit(corner, Y[:, :20]).top_k(corner, 2)
         if further:
-            take_further(brief, InMemory(corner, Y[:, :20]))
+            brief.partial_fit(corner, Y[:, :20])  # type: ignore[attr-defined]
 
 
 def fit_calibrated(

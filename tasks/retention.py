@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlparse
 
 import mlflow
@@ -160,8 +161,15 @@ def _needed_folders(store: Path, kept: _Kept) -> set[str]:
         if key in seen:
             continue
         seen.add(key)
-        waiting += [value[:16] for value in by_key.get(key, {}).get("inputs", {}).values() if isinstance(value, str)]
+        waiting += [value[:16] for value in _made_from(by_key.get(key, {})).values() if isinstance(value, str)]
     return needed | {path.name for path in store.iterdir() if path.name.partition("-")[2] in seen} if seen else needed
+
+
+def _made_from(manifest: dict[str, Any]) -> dict[str, Any]:
+    """The inputs of a result without those of earlier nights, of which it holds all that it needs."""
+    if manifest.get("kind") in ("ledger", "growth"):
+        return {}
+    return {name: key for name, key in manifest.get("inputs", {}).items() if name != "parent"}
 
 
 def _changed(path: Path) -> float:

@@ -4,7 +4,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from prefect import task
 from prefect.states import State
 
@@ -34,19 +33,16 @@ def model_parameters(estimator: TagModel, model: ModelSettings, seed: int) -> di
     return {"model": model.model, "params": estimator.get_params(), "calibrate": model.calibrate, "seed": seed}
 
 
-def continue_training(parent: Path, data: Dataset, step: ProgressReporter) -> tuple[Tagger, int]:
+def continue_training(parent: Path, data: Dataset) -> tuple[Tagger, int]:
     """Gives the tagger of the night before with what is new in extended features, and how many documents that were.
 
-    Its calibrator stays. The kernels are compiled first, on a twin that forgets it.
+    Its calibrator stays: it was learnt on documents that the model had not seen.
     """
-    before, rows = Tagger.load(parent), StoredRows.open(data.folder, "train")
-    new = rows.select(np.arange(inherited_rows(data, "train"), rows.n_rows))
-    words = Vectoriser.load(data.folder / VECTORISER)
-    warm_up(before.model, rows, further=True)
-    step.begin()
-    model = take_further(before.model, new)
+    before, rows, known = Tagger.load(parent), StoredRows.open(data.folder, "train"), inherited_rows(data, "train")
+    model = take_further(before.model, rows, known)
     shares = tag_frequencies(data, "train") / data.counts["train"]
-    return Tagger(words, model, data.names("tags"), before.calibrator, None, shares), new.n_rows
+    words = Vectoriser.load(data.folder / VECTORISER)
+    return Tagger(words, model, data.names("tags"), before.calibrator, None, shares), rows.n_rows - known
 
 
 @task(
@@ -83,7 +79,9 @@ def train(
     def make(folder: Path, step: ProgressReporter) -> None:
         data = Dataset.open(prepared, "features", verify=False)
         if parent is not None:
-            tagger, new = continue_training(parent, data, step)
+            warm_up(estimator, StoredRows.open(prepared, "train"), further=True)
+            step.begin()
+            tagger, new = continue_training(parent, data)
             tagger.save(folder, **plan.manifest)
             step.remark = f"warm start: {new:,} new documents {why}"
             return

@@ -78,6 +78,10 @@ def _show(console: Console, outcome: dict[str, Any], examples: list[str]) -> Non
 
     console.table(Report.from_plain(outcome["report"]))
     decision = outcome["decision"]
+    for title, head, rows in outcome["tables"][-1:]:  # how good it is on the newest documents, beside those that decide
+        for row in rows:
+            if row[0] == decision["model"] and row[-1] != "0":
+                console.say(f"{title}: {row[1]} on {row[2]} held out at first, {row[3]} on {row[4]} {head[3]}")
     verdict = "promoted" if decision["promoted"] else "not promoted"
     told = f"{decision['name']} version {decision['challenger']} ({decision['model']})"
     console.say(f"{told}: {verdict}, {decision['reason']}")

@@ -51,6 +51,7 @@ SECTIONS = {
     "fuzz": Section("runs", "Altered inputs to the parsers"),
     "prefect": Section("runs", "Our Prefect server process against Prefect's command"),
     "start": Section("runs", "The command from a cold start"),
+    "warm": Section("runs", "A warm-started night against a full retrain"),
     "runs": Section("runs", "Whole runs: quality, and the overhead of Prefect and MLflow"),
 }
 SCALE = {

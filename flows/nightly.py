@@ -8,6 +8,7 @@ from typing import Any
 
 from prefect import flow
 
+from flows.choosing import choose_features
 from flows.stages import Job, build_jobs, ingest, register, train_and_evaluate
 from flows.tuning import tune_models
 from tagcore.metrics.catalogue import champion_measure
@@ -84,7 +85,7 @@ def follow(recipe: Recipe, name: str, workspace: Workspace, full: bool = False) 
         data = ingest(recipe, workspace)
         tonight = open_night(name, recipe, data, full, workspace) if kind.grows else None
         recipe = recipe if tonight is None else recipe.model_copy(update={"split": tonight.split})
-        recipe = tune_models(recipe, data, workspace)
+        recipe = tune_models(choose_features(recipe, data, workspace), data, workspace)
         jobs = build_jobs(recipe, data, workspace, night=tonight)
         evaluated = train_and_evaluate(recipe, jobs, workspace)
     parent = comparison_run(name, evaluated, registry)

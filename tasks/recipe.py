@@ -16,6 +16,7 @@ from tagcore.readers.web.urls import without_logins
 from tasks.feature_settings import FeatureSettings
 from tasks.recipe_part import RecipePart
 from tasks.recipe_settings import (
+    ChoiceSettings,
     DataSettings,
     MeasureSettings,
     ModelSettings,
@@ -60,6 +61,7 @@ class Recipe(RecipePart):
     )
     promotion: PromotionSettings = PromotionSettings()
     warm: WarmSettings = WarmSettings()
+    choice: ChoiceSettings | None = None
     tuning: TuningSettings | None = None
     search: dict[str, dict[str, SearchRange | list[Any]]] = Field(
         default_factory=dict, description="what [tuning] may choose, by class of model; see tasks/search/space.py"
@@ -150,7 +152,7 @@ class Recipe(RecipePart):
             "rivals": bool(self.rivals),
         }
         for number, model in enumerate(self.models):
-            calibrate = model.calibrate == "platt"  # the default says nothing of what was asked for
+            calibrate = model.calibrate not in (None, "isotonic")  # the default says nothing of what was asked for
             of_model = {"features": model.features, "calibrate": calibrate, "thresholds": model.thresholds}
             of_model["most_cells"] = model.most_cells
             settings |= {f"models.{number}.{name}": bool(value) for name, value in of_model.items()}
@@ -211,7 +213,7 @@ class Recipe(RecipePart):
     @property
     def searches_each_split(self) -> bool:
         """Whether a search on validation documents is made for every split anew."""
-        return self.tuning is not None and self.split.redraw
+        return (self.tuning is not None or self.choice is not None) and self.split.redraw
 
     def all_models(self) -> list[ModelSettings]:
         """Lists the models of all grids."""

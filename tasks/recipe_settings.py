@@ -207,8 +207,13 @@ class ModelSettings(ModelChoice):
     grid: dict[str, list[Any]] = Field(default_factory=dict)
     features: dict[str, Any] = Field(default_factory=dict, description="on top of the recipe's, for this model alone")
     calibrate: Annotated[
-        Literal["isotonic", "platt"] | None, BeforeValidator(lambda given: None if given == "none" else given)
-    ] = Field("isotonic", description='how scores become probabilities of being right; "none" leaves them as they are')
+        Literal["better", "isotonic", "platt", "frequency"] | None,
+        BeforeValidator(lambda given: None if given == "none" else given),
+    ] = Field(
+        "isotonic",
+        description='how scores become probabilities of being right: "frequency" is Platt\'s with the frequency of the '
+        'tag, "better" this or isotonic; "none" leaves them as they are',
+    )
     most_cells: int | None = Field(
         None, ge=1, description="words × tags: where there are more the model is left out, and that is said"
     )
@@ -318,6 +323,33 @@ class WarmSettings(RecipePart):
     max_changed: float = Field(0.05, ge=0, le=1, description="of the documents have another text or other tags")
     max_gone: float = Field(0.05, ge=0, le=1, description="of the documents are no longer there, and still learnt")
     max_removed_tags: int = Field(0, ge=0, description="tags that the data no longer name, and that models still give")
+
+
+class ChoiceSettings(RecipePart):
+    """Settings that a corpus decides: each option in turn, on top of those taken before it, is tried by a quick model
+    on validation documents, and taken where it is surely better. Later nights use what was chosen."""
+
+    options: list[dict[str, Any]] = Field(
+        description='such as {"features.fields" = { title = 4, text = 1 }} or {"models.OneVsRestLinear.C" = 0.2}'
+    )
+    documents: int = Field(6000, ge=100, description="to learn and to validate from, at most")
+    validation: float = Field(0.3, gt=0, lt=1, description="share of them to validate on")
+    seconds: float = Field(120, ge=0, description="no further option is tried after so long")
+    renew: bool = Field(False, description="choose again, whatever was chosen before")
+
+    @field_validator("options")
+    @classmethod
+    def _of_features_and_models(cls, options: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        for option in options:
+            features = {name.removeprefix("features."): v for name, v in option.items() if name.startswith("features.")}
+            if unknown := sorted(set(features) - set(FeatureSettings.model_fields)):
+                raise ValueError(f"there is no feature {unknown[0]!r}")
+            FeatureSettings.model_validate(features)
+            for name in option:
+                parts = name.split(".")
+                if len(parts) != (2 if parts[0] == "features" else 3) or parts[0] not in ("features", "models"):
+                    raise ValueError(f'{name!r} cannot be chosen, expected "features.NAME" or "models.CLASS.PARAMETER"')
+        return options
 
 
 class TuningSettings(RecipePart):

@@ -11,6 +11,7 @@ from tagcore.features.build import VECTORISER, tag_frequencies
 from tagcore.features.growth import inherited_rows
 from tagcore.features.rows import StoredRows
 from tagcore.fitting import fit_calibrated, make_model, take_further, warm_up
+from tagcore.kept_fits import KeptFits
 from tagcore.store.datasets import Dataset
 from tagcore.tag_model import TagModel
 from tagcore.tagger import Tagger
@@ -59,14 +60,16 @@ def train(
     workspace: Workspace,
     thresholds: Path | None = None,
     which: str = "",
+    kept: Path | None = None,
     parent: Path | None = None,
     why: str = "",
 ) -> State[Path]:
     """Trains one model. Where that happens, and on how many threads, changes no bit.
 
-    `thresholds` are stored ones that the tagger shall label by; `which` tells the training from others of its model. A
-    training that was killed goes on from its last checkpoint. With a `parent`, the tagger of the night before, only the
-    documents are learnt that are new since; `why` tells a person what was decided.
+    `thresholds` are stored ones that the tagger shall label by; `which` tells the training from others of its model;
+    `kept` is the folder of fits that it shares with others on the same features. A training that was killed goes on
+    from its last checkpoint. With a `parent`, the tagger of the night before, only the documents are learnt that are
+    new since; `why` tells a person what was decided.
     """
     estimator = make_model(model.model, model.params, seed, TagModel)
     inputs = {"features": stored_key(prepared, "features")}
@@ -98,6 +101,7 @@ def train(
                 executor=executor,
                 progress=report_traffic(step, executor),
                 checkpoints=Checkpoints(places.inside(plan.key), plan.key),
+                kept=None if kept is None else KeptFits(kept),
             )
         step.costs[WORKING_MIB] = memory.mebibytes
         step.costs[TRAIN_CPU_SECONDS] = time.process_time() - step.begun_cpu

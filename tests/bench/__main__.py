@@ -39,6 +39,7 @@ SECTIONS = {
     "pmm": Section("speed", "PMM: speed"),
     "sgps": Section("speed", "SGPS: training speed"),
     "tagicofi": Section("speed", "TagiCoFi: speed"),
+    "blend": Section("speed", "The default night and its blend"),
     "coupling": Section("bomc", "BOMC: coupled against independent tags"),
     "topics": Section("bmlpl", "BMLPL: 20 topics of each set"),
     "inference": Section("bmlpl", "BMLPL: quality against time"),

@@ -1,6 +1,7 @@
 """The estimator: members, folds, combiner and guard."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy.special import expit
 from tagcore.base import BLOCK_CELLS, best_k, block_rows, require_array, require_lists
 from tagcore.features.folds import NEVER, fold_numbers
 from tagcore.features.rows import Rows
+from tagcore.fitting import fit_without
 from tagcore.models.blend import kernel
 from tagcore.models.blend.combiner import Combiner, fit_combiner, fit_slope, no_combiner
 from tagcore.models.blend.guard import CURVE, THE_BLEND, choose
@@ -17,6 +19,7 @@ from tagcore.models.blend.members import MemberList, make_members
 from tagcore.models.blend.pairs import Pairs, TagCounts, held_out_pairs, joined, member_scores, scored_pairs
 from tagcore.models.blend.trees import Trees
 from tagcore.parameters import SEED, Whole, limits
+from tagcore.progress import no_progress
 from tagcore.scikit import clone
 from tagcore.scoring.explanation import Explanation
 from tagcore.shards import freeze
@@ -58,7 +61,7 @@ class Blend(TagModel):
     Parameters
     ----------
     members : class names, or `{"model": name, parameter: value, …}`; the first leads. None: OneVsRestLinear, KNN and
-        independent BOMC with noise 1.
+        BOMC.
     pool : how many of each member's best tags are looked at; others are not suggested.
     n_folds : of 5, every document is scored; of 1, a fifth of them. None: 5 below 5,000 documents.
     n_trees : boosted trees of the combiner, where 400 documents or more of a fold can teach it before they are judged.
@@ -156,7 +159,7 @@ class Blend(TagModel):
         self.n_documents_, self.tag_documents_ = counts.n_documents, counts.documents
         self.met_starts_, self.met_tags_, self.met_counts_ = counts.starts, counts.tags, counts.counts
         for number, member in enumerate(members):
-            fits.fit(member, rows, f"member{number}")
+            fits.fit(member, rows, None, f"member{number}")
             for name in (*member._all_arrays(), *member._all_facts()):
                 setattr(self, _stored_name(number, name), getattr(member, name))
         self._ready = None
@@ -168,9 +171,9 @@ class Blend(TagModel):
         parts = []
         for fold in held:
             seen, unseen = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-            learnt = rows.select(seen)
             fitted = [
-                fits.fit(clone(member), learnt, f"fold{fold}-member{number}") for number, member in enumerate(members)
+                fits.fit(clone(member), rows, folds == fold, f"fold{fold}-member{number}")
+                for number, member in enumerate(members)
             ]
             parts.append(held_out_pairs(fitted, rows, unseen, self.pool, TagCounts.of(Y[seen])))
         return joined(parts)
@@ -268,10 +271,10 @@ class _Fits:
     def __init__(self, context: FitContext, total: int) -> None:
         self._context, self._total, self._done = context, total, 0
 
-    def fit(self, member: TagModel, rows: Rows, name: str) -> TagModel:
+    def fit(self, member: TagModel, rows: Rows, left_out: np.ndarray | None, name: str) -> TagModel:
         context = self._context
         checkpoints = context.checkpoints.inside(name) if context.checkpoints else None
-        member.fit_rows(rows, executor=context.executor, checkpoints=checkpoints)
+        fit_without(member, rows, left_out, replace(context, checkpoints=checkpoints, progress=no_progress))
         self._done += 1
         context.progress(self._done, self._total, {})
         return member

@@ -206,7 +206,7 @@ def test_a_model_taken_further_learns_the_new_rows_once_and_new_tags_from_all():
     taken._check_state()
 
 
-@pytest.mark.parametrize("model", [BOMC(), BOMC(variant="independent", drift=0.01), KNN()])
+@pytest.mark.parametrize("model", [BOMC.published(), BOMC(variant="independent", drift=0.01), KNN()])
 def test_other_models_learn_new_tags_from_the_new_rows(model):
     before, rows = known_and_all()
     taken = take_further(clone(model).fit(before.X, before.Y), rows, before.n_rows)

@@ -26,8 +26,8 @@ class Estimator(BaseEstimator):
     """A model that is stored by class name. `TagModel` learns from documents, `RatingModel` from ratings.
 
     `_arrays` names the fitted arrays that make up its state, `_facts` the fitted numbers, on top of the `_common_` ones
-    that all models of its kind have; `_rounds` the parameters that say how long training goes on. `_limits` says what
-    values each parameter may have, at fit and in a stored model.
+    that all models of its kind have; `_rounds` the parameters that say how long training goes on at most, `_sweeps` how
+    often a sampler draws. `_limits` says what values each parameter may have, at fit and in a stored model.
     """
 
     learns_from: ClassVar[str]
@@ -36,6 +36,7 @@ class Estimator(BaseEstimator):
     _common_arrays: ClassVar[tuple[str, ...]] = ()
     _common_facts: ClassVar[tuple[str, ...]] = ()
     _rounds: ClassVar[tuple[str, ...]] = ()
+    _sweeps: ClassVar[tuple[str, ...]] = ()
     _limits: ClassVar[Mapping[str, Limit]] = {}
 
     def __init_subclass__(cls, abstract: bool = False, **kwargs: Any) -> None:

@@ -49,6 +49,7 @@ class ProgressReporter:
     total: int = 0
     known: dict[str, float] = field(default_factory=dict)
     remark: str = ""  # what a person should know of the result
+    costs: dict[str, float] = field(default_factory=dict)  # what else it took, for the record
     every_seconds: float = 2.0
     begun: float = 0.0
     begun_cpu: float = 0.0

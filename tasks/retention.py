@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlparse
 
 import mlflow
@@ -25,7 +26,7 @@ from tasks.workspace import Workspace
 class Expired:
     """One thing that is older than the limit, and that nothing in service needs."""
 
-    kind: str  # "result", "version", "run", "report", "crawl" or "pages"
+    kind: str  # "result", "version", "run", "report", "study", "crawl" or "pages"
     name: str
     bytes: int
     age_days: float
@@ -42,7 +43,8 @@ def clean(workspace: Workspace, older_than: float, dry_run: bool) -> list[Expire
             if not dry_run:
                 remove()
         needed = _needed_folders(workspace.store, kept)
-    for kind, folder in (("result", workspace.store), ("report", workspace.settings.state / "reports")):
+    state = workspace.settings.state
+    for kind, folder in (("result", workspace.store), ("report", state / "reports"), ("study", state / "studies")):
         for path in sorted(folder.iterdir()) if folder.is_dir() else ():
             if path.name not in needed and (changed := _changed(path)) < before:
                 expired.append(Expired(kind, path.name, _bytes(path), (time.time() - changed) / 86400))
@@ -159,8 +161,15 @@ def _needed_folders(store: Path, kept: _Kept) -> set[str]:
         if key in seen:
             continue
         seen.add(key)
-        waiting += [value[:16] for value in by_key.get(key, {}).get("inputs", {}).values() if isinstance(value, str)]
+        waiting += [value[:16] for value in _made_from(by_key.get(key, {})).values() if isinstance(value, str)]
     return needed | {path.name for path in store.iterdir() if path.name.partition("-")[2] in seen} if seen else needed
+
+
+def _made_from(manifest: dict[str, Any]) -> dict[str, Any]:
+    """The inputs of a result without those of earlier nights, of which it holds all that it needs."""
+    if manifest.get("kind") in ("ledger", "growth"):
+        return {}
+    return {name: key for name, key in manifest.get("inputs", {}).items() if name != "parent"}
 
 
 def _changed(path: Path) -> float:

@@ -38,6 +38,7 @@ class Settings(BaseSettings):
     cluster_ca: Path | None = None  # with the next two: the files to speak to a tls:// scheduler with
     cluster_cert: Path | None = None
     cluster_key: Path | None = None
+    rivals: dict[str, Path] = {}  # name -> a Python that has this tagger of other people's, for recipes with rivals
     logins: dict[str, SecretStr] = {}  # host -> user:password, told to that host alone when a crawl asks it
 
     @classmethod

@@ -43,6 +43,10 @@ class Workspace:
         """The folder of tables and plots of the latest run of this name."""
         return self.settings.report_folder(name)
 
+    def study_folder(self, name: str) -> Path:
+        """The folder of what a search has tried so far."""
+        return self.settings.state / "studies" / name
+
 
 def open_workspace(**given: Any) -> Workspace:
     """Reads the settings, of which some may be given here, and says where the work they describe takes place."""

@@ -20,6 +20,7 @@ from infra.cli import (
     schedule,
     stack,
     tag,
+    tune,
 )
 from infra.cli.faults import STANDS, one_line_of
 
@@ -59,6 +60,7 @@ def options(
 app.command()(run.run)
 app.command()(experiment.train)
 app.command()(experiment.experiment)
+app.command()(tune.tune)
 app.command()(ingest.ingest)
 app.command()(tag.tag)
 app.command()(recommend.recommend)

@@ -25,6 +25,9 @@ def run(
     name: NameOption = None,
     set_: SetOption = None,
     skip_bad_rows: SkipOption = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Train every model from nothing, instead of going on from the last night.")
+    ] = False,
     cluster: ClusterOption = None,
     home: HomeOption = None,
     as_json: JsonOption = False,
@@ -34,7 +37,8 @@ def run(
     chosen = recipe_from_options(recipe or usual_preset(data), data, set_, skip_bad_rows, data_name=name)
     if len(chosen.seeds) > 1:
         console.say(f"`run` takes one seed, {chosen.seeds[0]}, of the recipe's {len(chosen.seeds)}; `experiment` all")
-    outcome, examples = _standing(console, chosen, home, cluster) or _run(console, chosen, home, cluster)
+    standing = None if full else _standing(console, chosen, home, cluster)
+    outcome, examples = standing or _run(console, chosen, full, home, cluster)
     if as_json:
         console.result({**outcome, "account": console.account()})
         return
@@ -43,13 +47,13 @@ def run(
 
 
 def _run(
-    console: Console, recipe: "Recipe", home: Path | None, cluster: str | None
+    console: Console, recipe: "Recipe", full: bool, home: Path | None, cluster: str | None
 ) -> tuple[dict[str, Any], list[str]]:
     """What the night gave, as plain data, and the examples as a person reads them."""
     with console.session(home, cluster):
         from flows.nightly import nightly
 
-        night = nightly(recipe)
+        night = nightly(recipe, full)
     return asdict(night), [example.told() for example in night.examples]
 
 
@@ -74,6 +78,10 @@ def _show(console: Console, outcome: dict[str, Any], examples: list[str]) -> Non
 
     console.table(Report.from_plain(outcome["report"]))
     decision = outcome["decision"]
+    for title, head, rows in outcome["tables"][-1:]:  # how good it is on the newest documents, beside those that decide
+        for row in rows:
+            if row[0] == decision["model"] and row[-1] != "0":
+                console.say(f"{title}: {row[1]} on {row[2]} held out at first, {row[3]} on {row[4]} {head[3]}")
     verdict = "promoted" if decision["promoted"] else "not promoted"
     told = f"{decision['name']} version {decision['challenger']} ({decision['model']})"
     console.say(f"{told}: {verdict}, {decision['reason']}")

@@ -13,7 +13,8 @@ from tagcore.text.parameters import check_parameters
 
 FORMAT = 1
 HEAD, TERMS = "vectoriser.json", "terms.parquet"
-_LATER: dict[str, Any] = {"fields": None, "own_columns": []}  # what vectorisers stored before had, unnamed
+# what vectorisers stored before had, unnamed
+_LATER: dict[str, Any] = {"fields": None, "own_columns": [], "max_features_by": "tf", "hashed_columns": None}
 _COUNTS = ("n_terms", "n_documents", "n_features_in")
 
 

@@ -36,10 +36,11 @@ def report(
     columns: Sequence[str] = (),
     published: Published = MappingProxyType({}),
     against: str = "",
+    beside: Published = MappingProxyType({}),
 ) -> Report:
     """Written as report.md, report.json and pictures, on the MLflow run, and as Prefect artifacts. It shows `columns`,
-    or the usual ones; where figures of a paper were `published`, ours are drawn beside them. All models are compared
-    with that called `against` by a one-sided paired t-test of being better.
+    or the usual ones; where figures of a paper were `published`, ours are drawn beside them, and those `beside` stand
+    below the table. All models are compared with that called `against` by a one-sided paired t-test of being better.
 
     Models of one label are one line: seeds are averaged document by document, or user by user, before intervals are
     drawn.
@@ -49,13 +50,14 @@ def report(
         "columns": list(columns),
         "published": {name: dict(of) for name, of in published.items()},
         "against": against,
+        "beside": {name: dict(of) for name, of in beside.items()},
     }
     parameters = {"title": title, "primary": primary, "run": parent, **told}
     key = content_key("report", parameters, _evaluations(measured))
     made = _standing(folder, key)
     if made is None:
         step.tell("start")
-        made, files = _compare(title, measured, primary, folder, key, columns, published, against)
+        made, files = _compare(title, measured, primary, folder, key, columns, published, against, beside)
         with registry.open() as client:
             for path in files:
                 client.log_artifact(parent, str(path))
@@ -89,6 +91,7 @@ def _compare(
     chosen: Sequence[str] = (),
     published: Published = MappingProxyType({}),
     against: str = "",
+    beside: Published = MappingProxyType({}),
 ) -> tuple[Report, list[Path]]:
     """The report, and the files that were written; report.json last, as the sign that all stand."""
     from tasks.reporting.activity import activity_markdown, draw_activity, errors_by_activity
@@ -110,9 +113,9 @@ def _compare(
     about = _about(lines, primary)
     folder.mkdir(parents=True, exist_ok=True)
     figures = draw_figures(measured, published, folder) if published else []
-    more = ""
+    more = _published_markdown(beside)
     if best.held_out == "ratings" and (by_activity := errors_by_activity(measured)) is not None:
-        more = activity_markdown(*by_activity, against)
+        more += activity_markdown(*by_activity, against)
         figures.append(draw_activity(*by_activity, folder / "activity.png"))
     pictures = [figure.name for figure in figures]
     called = other.label if other is not None else ""
@@ -140,6 +143,12 @@ def _about(lines: list[ModelSummary], primary: str) -> str:
     else:
         what = f"{tested}; 95 % intervals over {units}"
     return f"{what}; best first by {primary}."
+
+
+def _published_markdown(beside: Published) -> str:
+    """One line for every published model; nothing where there is none."""
+    lines = [f"{name} {', '.join(f'{m} {value:.3f}' for m, value in of.items())}" for name, of in beside.items()]
+    return f"\nPublished by others, on their rows of this set: {'; '.join(lines)}.\n" if lines else ""
 
 
 def _topics(measured: list[EvaluatedModel], folder: Path) -> tuple[str, list[Path]]:

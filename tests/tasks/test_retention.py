@@ -29,7 +29,8 @@ def store(workspace, kind: str, name: str, days: float, **inputs: str) -> Path:
     """A stored result of that age, made from results of these names."""
     folder = workspace.store / f"{kind}-{key_of(name)[:16]}"
     folder.mkdir(parents=True)
-    manifest = {"key": key_of(name), "inputs": {kind: key_of(other) for kind, other in inputs.items()}}
+    made_from = {kind: key_of(other) for kind, other in inputs.items()}
+    manifest = {"kind": kind, "key": key_of(name), "inputs": made_from}
     (folder / "manifest.json").write_text(json.dumps(manifest))
     then = time.time() - days * DAY
     os.utime(folder / "manifest.json", (then, then))
@@ -96,6 +97,28 @@ def test_old_pages_of_crawls_go_and_the_crawl_of_a_champion_stays(workspace):
     gone = {(one.kind, one.name) for one in clean(workspace, 30 * DAY, dry_run=False)}
     assert gone == {("pages", "site night-2.warc.gz"), ("crawl", "idle")}
     assert [path.name for path in (workspace.settings.state / "crawls").rglob("*")] == ["site", "collection.db"]
+
+
+def test_a_champion_does_not_keep_all_nights_before_it(workspace):
+    """it holds what they left: their corpora would never expire."""
+    before = [
+        store(workspace, "corpus", "c0", 90),
+        store(workspace, "features", "f0", 90, corpus="c0"),
+        store(workspace, "ledger", "l0", 90, corpus="c0"),
+        store(workspace, "ledger", "l1", 90, corpus="c1", ledger="l0"),
+        store(workspace, "model", "m0", 90, features="f0"),
+    ]
+    tonight = [
+        store(workspace, "corpus", "c1", 90),
+        store(workspace, "growth", "g1", 90, features="f0", ledger="l1", corpus="c1"),
+        store(workspace, "features", "f1", 90, corpus="c1", growth="g1"),
+        store(workspace, "model", "m1", 90, features="f1", parent="m0"),
+    ]
+    with workspace.registry.open() as client:
+        client.create_registered_model("notes")
+        client.create_model_version("notes", str(tonight[-1]), tags={MODEL_KEY: key_of("m1")})
+        client.set_registered_model_alias("notes", CHAMPION, "1")
+    assert {one.name for one in clean(workspace, 30 * DAY, dry_run=True)} == {folder.name for folder in before}
 
 
 def test_runs_expire_with_their_artifacts_unless_a_champion_came_from_them(workspace):

@@ -37,7 +37,7 @@ class GPLA(CovarianceModel):
     length_scale : where the search begins, and what holds without it; None is half the median distance of rows.
     amplitude : likewise, a standard deviation.
     ard : a length scale for every column.
-    search_steps : of the search; 0 keeps the scales as given.
+    search_steps : of the search, four times as many with `ard`; 0 keeps the scales as given.
     search_rows, max_rows : see above.
     proba : "mackay" flattens the softmax by the variances of latent values, "mean" takes their means.
     random_state : of the rows that are drawn.

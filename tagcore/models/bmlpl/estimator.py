@@ -86,7 +86,8 @@ class BMLPL(TagModel):
 
     _arrays = ("topic_draws_", "weight_draws_", "shape_draws_", "tau_", "label_counts_", "curvature_")
     _facts = ("history_", "n_iter_", "rows_seen_", "updates_")
-    _rounds = ("max_iter", "burn_in", "n_draws")
+    _rounds = ("max_iter",)
+    _sweeps = ("burn_in", "n_draws")
     _limits = LIMITS
     _uses_observed = True
 

@@ -7,15 +7,15 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tagcore.base import BLOCK_CELLS, Estimator, best_k, block_rows, restore_on_failure
 from tagcore.features.rows import XY, InMemory, Rows
+from tagcore.kept_fits import KeptFits
 from tagcore.kernels.sparse import are_clean_rows
 from tagcore.label_matrix import label_matrix, observed_cells
 from tagcore.parameters import Whole, check_limits
 from tagcore.progress import Progress, no_progress
+from tagcore.scikit import check_is_fitted, clone, validate_data
 from tagcore.shards import Executor, InProcess
 from tagcore.training import Checkpoints, FitContext
 
@@ -64,11 +64,13 @@ class TagModel(Estimator, abstract=True):
         executor: Executor | None = None,
         progress: Progress | None = None,
         checkpoints: Checkpoints | None = None,
+        kept: KeptFits | None = None,
     ) -> Self:
         """As `fit`, bit for bit, on rows wherever they are: a model that learns in shards reads no more than a shard,
-        where it runs; any other takes all rows into memory. Models that learn in rounds keep checkpoints.
+        where it runs; any other takes all rows into memory. Models that learn in rounds keep checkpoints; those made
+        of others take their fits from `kept` ones, where these stand.
         """
-        context = FitContext(executor or InProcess(), progress or no_progress, checkpoints)
+        context = FitContext(executor or InProcess(), progress or no_progress, checkpoints, kept)
         self._fit_in_context(rows, observed, context)
         return self
 
@@ -150,6 +152,13 @@ class TagModel(Estimator, abstract=True):
             hint = ": `grow` appends tags and words" if hasattr(self, "grow") else ""
             raise ValueError(f"y has {Y.shape[1]} tags, the model {self.n_labels_}{hint}")
         return X, Y
+
+    def _new_words_and_tags(self, words: int, tags: int) -> tuple[int, int]:
+        """How many of each `grow` shall append; ValueError where there would be fewer than are known."""
+        if words < self.n_features_in_ or tags < self.n_labels_:
+            known = f"the model knows {self.n_features_in_} words and {self.n_labels_} tags"
+            raise ValueError(f"{known}; {words} and {tags} would be fewer")
+        return words - self.n_features_in_, tags - self.n_labels_
 
     def _checked(self, X: Any) -> sp.csr_matrix:
         """Gives rows that kernels can read without looking; ValueError says what is wrong with any other.

@@ -14,6 +14,7 @@ from typing import Protocol
 import numpy as np
 import scipy.sparse as sp
 
+from tagcore.kept_fits import KeptFits
 from tagcore.progress import Progress, no_progress
 from tagcore.shards import Arrays, Executor, InProcess, Shards
 from tagcore.store.storage import Storage, storage_of
@@ -79,6 +80,7 @@ class FitContext:
     executor: Executor = field(default_factory=InProcess)  # runs the steps
     progress: Progress = no_progress
     checkpoints: Checkpoints | None = None
+    kept: KeptFits | None = None  # of parts of this model, that other trainings make, too
     observed: sp.csr_matrix | None = None  # ones in the cells of y (n × L) that were looked at, where not all were
 
 

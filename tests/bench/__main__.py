@@ -40,6 +40,7 @@ SECTIONS = {
     "pmm": Section("speed", "PMM: speed"),
     "sgps": Section("speed", "SGPS: training speed"),
     "tagicofi": Section("speed", "TagiCoFi: speed"),
+    "blend": Section("speed", "The default night and its blend"),
     "coupling": Section("bomc", "BOMC: coupled against independent tags"),
     "topics": Section("bmlpl", "BMLPL: 20 topics of each set"),
     "inference": Section("bmlpl", "BMLPL: quality against time"),
@@ -51,6 +52,8 @@ SECTIONS = {
     "crawl": Section("runs", "The crawler: faults, kills, nights, and Scrapy"),
     "fuzz": Section("runs", "Altered inputs to the parsers"),
     "prefect": Section("runs", "Our Prefect server process against Prefect's command"),
+    "start": Section("runs", "The command from a cold start"),
+    "warm": Section("runs", "A warm-started night against a full retrain"),
     "runs": Section("runs", "Whole runs: quality, and the overhead of Prefect and MLflow"),
 }
 SCALE = {

@@ -126,7 +126,10 @@ def test_the_next_night_brings_what_is_new_changed_or_gone(tmp_path):
     assert counts.same == notes - CHANGED - VANISHED + 1  # and the one to print
     assert set(after) - set(before) == {f"{address}/notes/{notes + i}" for i in range(NEW)}
     assert set(before) <= set(after)  # what is gone is marked, not deleted
-    assert sum(after[id_] != document for id_, document in before.items()) == CHANGED
+    gone = [id_ for id_, document in after.items() if document["vanished_at"] is not None]
+    assert len(gone) == VANISHED
+    assert all(after[id_] | {"vanished_at": None} == before[id_] for id_ in gone)
+    assert sum(after[id_] != document for id_, document in before.items() if id_ not in gone) == CHANGED
     assert list(after)[: len(before)] == list(before)  # earlier documents keep their places
     assert (third.new, third.changed, third.vanished) == (0, 0, 0)
 

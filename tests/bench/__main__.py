@@ -30,6 +30,7 @@ SECTIONS = {
     "knn": Section("speed", "Single queries to the kNN baseline"),
     "linear": Section("speed", "One-vs-rest linear"),
     "readers": Section("speed", "Readers"),
+    "dumps": Section("speed", "Dumps of a gigabyte"),
     "metrics": Section("speed", "Measures"),
     "tag": Section("speed", "Tagging of files of any size"),
     "selection": Section("speed", "Word selection"),

@@ -95,7 +95,7 @@ def measure_rival(rival: RivalSettings, prepared: Path, measures: MeasureSetting
 def scores_of(suggestions: pa.Table, n_tags: int) -> sp.csr_matrix:
     """The table of a rival as rows of scores; ValueError for a tag that there is not, or one that comes twice."""
     tags, scores = (suggestions[name].combine_chunks() for name in ("tags", "scores"))
-    rows = csr_from_lists(tags, scores, n_tags)
+    rows = csr_from_lists(tags, scores, n_tags).copy()  # which is read-only
     given = rows.nnz
     rows.sum_duplicates()
     if rows.nnz < given:

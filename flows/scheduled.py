@@ -14,7 +14,11 @@ from tasks.workspace import open_workspace
 
 @flow(name="retrain", flow_run_name="retrain {data}")
 def retrain(
-    data: str, recipe: str = "nightly", name: str | None = None, settings: dict[str, Any] | None = None
+    data: str,
+    recipe: str = "nightly",
+    name: str | None = None,
+    settings: dict[str, Any] | None = None,
+    full: bool = False,
 ) -> NightlyResult:
     """Trains and measures tonight's models, and puts the best into service if it beats the one that is.
 
@@ -23,8 +27,9 @@ def retrain(
         recipe: A preset, such as nightly, or the path of a recipe's .toml file.
         name: What the data is called in registered models and reports; its file's name if left empty.
         settings: Settings of the recipe to change, such as {"features.stem": "english"}.
+        full: Train every model from nothing, instead of going on from the last night.
     """
-    return nightly(_recipe(recipe, data, name, settings))
+    return nightly(_recipe(recipe, data, name, settings), full)
 
 
 @flow(name="read", flow_run_name="read {data}")

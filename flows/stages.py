@@ -16,6 +16,7 @@ from tasks.evaluate import EvaluatedModel
 from tasks.kinds import kind_of, require_models
 from tasks.members import without_members
 from tasks.naming import data_name, errors_name_source, registered_name
+from tasks.nights.night import Night, Start
 from tasks.progress import ProgressReporter
 from tasks.promotion.decision import Candidate
 from tasks.promotion.rules import choose_challenger
@@ -36,6 +37,7 @@ class Job:
     seed: int
     which: str = ""  # of several jobs of the same model, as it is told: data, split, seed
     label: str = ""  # its name in tables; the model's own where none is given
+    start: Start | None = None  # of a night: from the model of the night before, or from nothing
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "label", self.label or self.model.label)
@@ -71,9 +73,10 @@ def train(recipe: Recipe, jobs: list[Job], workspace: Workspace) -> list[Path]:
     calls = []
     for job in jobs:
         labels_by = {"thresholds": limits[_threshold_key(job)]} if job.model.threshold_model is not None else {}
-        told = {"which": job.which}
-        kept = {"kept": shared[job.prepared]} if job.prepared in shared else {}
-        calls.append({"prepared": job.prepared, "model": job.model, "seed": job.seed, **labels_by, **told, **kept})
+        told: dict[str, Any] = {"which": job.which}
+        told |= {} if job.start is None else {"parent": job.start.parent, "why": job.start.why}
+        told |= {"kept": shared[job.prepared]} if job.prepared in shared else {}
+        calls.append({"prepared": job.prepared, "model": job.model, "seed": job.seed, **labels_by, **told})
     try:
         return map_task(kind_of(recipe.data.kind).train, calls, workspace)
     finally:
@@ -112,9 +115,11 @@ def train_and_evaluate(recipe: Recipe, jobs: list[Job], workspace: Workspace) ->
     return evaluate(recipe, jobs, train(recipe, jobs, workspace), workspace)
 
 
-def build_jobs(recipe: Recipe, data: Path, workspace: Workspace, point: str = "") -> list[Job]:
+def build_jobs(
+    recipe: Recipe, data: Path, workspace: Workspace, point: str = "", night: Night | None = None
+) -> list[Job]:
     """Prepares what the models need, for every split, and lists what is to be trained on it; `point` tells the recipe
-    from others of its experiment."""
+    from others of its experiment. A `night` decides what goes on from the night before."""
     kind = kind_of(recipe.data.kind)
     prepared: dict[str, Path] = {}
     jobs, too_large = [], set[str]()
@@ -127,17 +132,30 @@ def build_jobs(recipe: Recipe, data: Path, workspace: Workspace, point: str = ""
             preparation = kind.preparation(recipe, model, split)
             key = repr({name: value for name, value in preparation.items() if name != "title"})
             if key not in prepared:
-                title = preparation["title"] + _told(documents)
-                prepared[key] = prepare(recipe, data, preparation | {"title": title}, workspace)
+                preparation |= {"title": preparation["title"] + _told(documents)}
+                prepared[key] = _prepare(recipe, data, preparation, workspace, night)
             if model.most_cells is not None and (cells := kind.cells(prepared[key])) > model.most_cells:
                 left_out = f"{cells:,} words × tags, it takes {model.most_cells:,} (most_cells of the recipe)"
                 ProgressReporter(f"leave out {model.label}{which}", remark=left_out).tell("left out")
                 too_large.add(model.model)
                 continue
-            jobs.append(Job(without_members(model, too_large), prepared[key], seed, which))
+            model = without_members(model, too_large)
+            start = None if night is None else night.start(model, seed, prepared[key])
+            jobs.append(Job(model, prepared[key], seed, which, start=start))
     if not jobs:
         raise ValueError(f"{recipe.name}: every model is left out: the data have more words × tags than most_cells")
     return jobs
+
+
+def _prepare(
+    recipe: Recipe, data: Path, preparation: dict[str, Any], workspace: Workspace, night: Night | None
+) -> Path:
+    if night is None:
+        return prepare(recipe, data, preparation, workspace)
+    start = night.grow(preparation["settings"], preparation["title"])
+    made = prepare(recipe, data, preparation | {"growth": start.parent, "why": start.why}, workspace)
+    night.prepared(preparation["settings"], made)
+    return made
 
 
 def _told(parts: list[str]) -> str:

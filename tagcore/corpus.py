@@ -211,6 +211,13 @@ def tag_matrix(taggings: pa.Table, n: int, n_tags: int, first: int = 0) -> sp.cs
     return matrix
 
 
+def tag_columns(names: Sequence[str], tags: Names) -> sp.csr_matrix:
+    """What brings tags by these names into the columns of others; those that are not there, as rare ones, fall out."""
+    found = [(row, at) for row, name in enumerate(names) if (at := tags.find(name)) is not None]
+    rows, columns = np.array(found, np.int64).reshape(-1, 2).T
+    return sp.csr_matrix((np.ones(columns.size, np.float32), (rows, columns)), shape=(len(names), len(tags)))
+
+
 def lists_from_csr(matrix: sp.csr_matrix) -> tuple[pa.ListArray, pa.ListArray]:
     """(column ids, values) as arrow lists, one per row, without copying where the types allow it."""
     offsets = pa.array(matrix.indptr.astype(np.int32, copy=False))

@@ -1,16 +1,16 @@
 """Fits any model by its class name, and calibrates its scores on documents that it had not seen."""
 
 from contextlib import suppress
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from sklearn.base import clone
 
 from tagcore.base import Estimator, block_rows, registered_models
 from tagcore.features.folds import first_fold
-from tagcore.features.rows import Rows
+from tagcore.features.rows import Rows, load_all
 from tagcore.kept_fits import KeptFits
 from tagcore.progress import Progress, no_progress
+from tagcore.scikit import clone
 from tagcore.scoring.calibration import CALIBRATORS, Calibrator, FrequencyCalibrator, better_calibrator
 from tagcore.shards import Executor, InProcess
 from tagcore.tag_model import TagModel
@@ -21,6 +21,7 @@ BETTER = "better"  # of the isotonic and the frequency calibrator
 M = TypeVar("M", bound=Estimator)
 
 _WARM_UP_ROUNDS = 1000  # at most: enough for solvers not to complain that they were cut short
+_WARM_UP_SWEEPS = 2  # of samplers, which never end early
 CALIBRATION_DEPTH = 10  # the ranks that people look at
 
 
@@ -52,13 +53,35 @@ def make_model(name: str, params: dict, seed: int, base: type[M]) -> M:
     return model(**params)
 
 
-def warm_up(model: TagModel, rows: Rows) -> None:
-    """Compiles the model's kernels on a corner of the data, so that times are of training and not of compiling."""
+def take_further(model: Any, rows: Rows, known: int) -> TagModel:
+    """Lets a fitted model with `grow` and `partial_fit` learn the rows behind those that it knows, in their order.
+
+    Words and tags that it does not know stand behind those that it knows. Where tags are learnt apart from one another,
+    new ones are learnt from all rows; elsewhere from the new rows alone.
+    """
+    new, tags = rows.select(np.arange(known, rows.n_rows)), model.n_labels_
+    apart = rows.n_labels > tags and getattr(model, "learns_tags_apart", False)
+    model.grow(rows.n_features, tags if apart else rows.n_labels)
+    if new.n_rows:
+        X, Y = new.load(slice(0, new.n_rows))
+        model.partial_fit(X, Y[:, :tags] if apart else Y)
+    if apart:
+        X, Y = load_all(rows)
+        model.append_tags(X, Y[:, tags:])
+    return model
+
+
+def warm_up(model: TagModel, rows: Rows, further: bool = False) -> None:
+    """Compiles the model's kernels on a corner of the data, so that times are of training and not of compiling;
+    `further` also those that take it further."""
     X, Y = rows.load(slice(0, min(40, rows.n_rows)))
     corner, brief = X[:, :60], clone(model)
-    brief.set_params(**{name: min(getattr(model, name), _WARM_UP_ROUNDS) for name in model._rounds})
+    for names, most in ((model._rounds, _WARM_UP_ROUNDS), (model._sweeps, _WARM_UP_SWEEPS)):
+        brief.set_params(**{name: min(getattr(model, name), most) for name in names})
     with suppress(ValueError):  # a corner may be too small for what the whole is large enough for
         brief.fit(corner, Y[:, :20]).top_k(corner, 2)
+        if further:
+            brief.partial_fit(corner, Y[:, :20])  # type: ignore[attr-defined]
 
 
 def fit_calibrated(

@@ -7,8 +7,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tagcore.base import BLOCK_CELLS, Estimator, best_k, block_rows, restore_on_failure
 from tagcore.features.rows import XY, InMemory, Rows
@@ -17,6 +15,7 @@ from tagcore.kernels.sparse import are_clean_rows
 from tagcore.label_matrix import label_matrix, observed_cells
 from tagcore.parameters import Whole, check_limits
 from tagcore.progress import Progress, no_progress
+from tagcore.scikit import check_is_fitted, clone, validate_data
 from tagcore.shards import Executor, InProcess
 from tagcore.training import Checkpoints, FitContext
 
@@ -153,6 +152,13 @@ class TagModel(Estimator, abstract=True):
             hint = ": `grow` appends tags and words" if hasattr(self, "grow") else ""
             raise ValueError(f"y has {Y.shape[1]} tags, the model {self.n_labels_}{hint}")
         return X, Y
+
+    def _new_words_and_tags(self, words: int, tags: int) -> tuple[int, int]:
+        """How many of each `grow` shall append; ValueError where there would be fewer than are known."""
+        if words < self.n_features_in_ or tags < self.n_labels_:
+            known = f"the model knows {self.n_features_in_} words and {self.n_labels_} tags"
+            raise ValueError(f"{known}; {words} and {tags} would be fewer")
+        return words - self.n_features_in_, tags - self.n_labels_
 
     def _checked(self, X: Any) -> sp.csr_matrix:
         """Gives rows that kernels can read without looking; ValueError says what is wrong with any other.

@@ -5,7 +5,7 @@ import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,7 +13,6 @@ from safetensors.numpy import load_file, save_file
 
 from tagcore.base import best_k
 from tagcore.corpus import Document, Names, names_table
-from tagcore.labelling.expected_f import ExpectedF
 from tagcore.labelling.thresholds import load_thresholds, require_thresholds, save_thresholds
 from tagcore.scoring.calibration import CALIBRATORS, Calibrator
 from tagcore.scoring.explanation import NamedTopic, WordPush, pushes
@@ -22,6 +21,9 @@ from tagcore.tag_model import TagModel
 from tagcore.text import Vectoriser
 from tagcore.text.fields import URL, USUAL, fields_of
 from tagcore.text.html import strip_html
+
+if TYPE_CHECKING:
+    from tagcore.labelling.expected_f import ExpectedF
 
 HEAD = "tagger.json"
 CALIBRATOR, THRESHOLDS, SHARES = "calibrator.safetensors", "thresholds.safetensors", "tag_shares.safetensors"
@@ -158,7 +160,7 @@ class Tagger:
         score and promise nothing. `tags` are those of the scores, whose columns are all tags in order without them."""
         return self.calibrator(scores, tags) if self.calibrator else self.model.proba(scores)
 
-    def expected_f(self, rows: Any) -> ExpectedF | None:
+    def expected_f(self, rows: Any) -> "ExpectedF | None":
         """The model's `ExpectedF` on rows or their `ShardedScores`; None where it has no uncertainty to sample from."""
         sampled = getattr(self.model, "expected_f", None)
         return None if sampled is None else sampled(rows)

@@ -1,6 +1,7 @@
 """From a stored corpus to rows of word weights and tags."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
 import pyarrow.compute as pc
@@ -8,16 +9,18 @@ from prefect import task
 from prefect.states import State
 
 from tagcore.features.build import VECTORISER, FeatureView, make_features
-from tagcore.features.corpus_reader import CorpusReader
-from tagcore.features.split import Split
+from tagcore.features.corpus_reader import CorpusReader, document_times
+from tagcore.features.growth import extend_features
+from tagcore.features.split import Split, newest_cut
 from tagcore.store.datasets import Dataset
 from tagcore.text import Vectoriser
 from tagcore.text.saving import read_params
-from tasks.cache import PlannedResult, is_transient, run_cached, stored_key
+from tasks.cache import PlannedResult, is_transient, run_cached, stored_folder, stored_key
 from tasks.cluster.backends import report_traffic
 from tasks.cluster.sessions import copy_files_to_workers, executor_for
+from tasks.feature_settings import FeatureSettings
 from tasks.progress import ProgressReporter
-from tasks.recipe_settings import FeatureSettings, SplitSettings
+from tasks.recipe_settings import SplitSettings
 from tasks.workspace import Workspace
 
 
@@ -29,13 +32,18 @@ def features(
     workspace: Workspace,
     title: str = "build features",
     views: Sequence[FeatureSettings] = (),
+    growth: Path | None = None,
+    why: str = "",
 ) -> State[Path]:
     """Splits the corpus and weighs its words. Where the rows are made changes no bit of them.
 
     `views`, which weigh the same terms otherwise, are made beside it where they do not stand yet: asked for later, they
-    are there, and no text was read twice for them.
+    are there, and no text was read twice for them. With `growth`, the features of the night before are extended by its
+    words and tags, and by rows of new documents; `why` tells a person what was decided.
     """
     chosen, corpus_key = choose_split(data, split), stored_key(data, "corpus")
+    if growth is not None:
+        return _extended(data, settings, chosen, workspace, title, growth, why)
 
     def planned(weighing: FeatureSettings) -> PlannedResult:
         parameters = {"vectoriser": weighing.model_dump(), "split": vars(chosen)}
@@ -65,6 +73,27 @@ def features(
                 ],
                 **plan.manifest,
             )
+            step.remark = why
+
+    return run_cached(plan, title, make)
+
+
+def _extended(
+    data: Path, settings: FeatureSettings, split: Split, workspace: Workspace, title: str, growth: Path, why: str
+) -> State[Path]:
+    grown = Dataset.open(growth, "growth", verify=False)
+    inputs = {"corpus": stored_key(data, "corpus"), "growth": grown.key}
+    parameters = {"vectoriser": settings.model_dump(), "split": vars(split)}
+    plan = PlannedResult(workspace.store, "features", parameters, inputs)
+
+    def make(folder: Path, step: ProgressReporter) -> None:
+        before, ledger = (
+            Dataset.open(stored_folder(workspace.store, kind, grown.manifest["inputs"][kind]), kind, verify=False)
+            for kind in ("features", "ledger")
+        )
+        corpus = Dataset.open(data, "corpus", verify=False)
+        extend_features(corpus, folder, before, ledger, grown, split, progress=step, **plan.manifest)
+        step.remark = why
 
     return run_cached(plan, title, make)
 
@@ -76,11 +105,19 @@ def count_cells(prepared: Path) -> int:
 
 
 def choose_split(corpus: Path, split: SplitSettings) -> Split:
-    """Settles what `auto` means for this corpus: its own split where every document has a side, else a drawn one."""
-    kind = split.kind
+    """Settles what `auto` means for this corpus: its own split where every document has a side, else a drawn one; and
+    which documents are the newest, where it is not told."""
+    kind, after, until = split.kind, split.after, split.until
     if kind == "auto":
-        kind = "official" if _has_official_split(corpus) else "drawn"
-    assert kind != "newest"  # which the recipe refuses for documents
+        kind = "official" if has_official_split(corpus) else "drawn"
+    cut = None if after is None or until is None else (_microseconds(after), _microseconds(until))
+    if kind == "newest" and cut is None:
+        cut = find_newest(corpus, split)
+        if cut is None:
+            raise ValueError(
+                f"{corpus}: split.kind = 'newest': not every document has a tagging with a time, or too many have the "
+                "same: expected times, or kind = 'drawn'"
+            )
     return Split(
         kind,
         split.test,
@@ -90,9 +127,26 @@ def choose_split(corpus: Path, split: SplitSettings) -> Split:
         test_documents=split.test_documents,
         revealed=split.revealed,
         min_tag_df=split.min_tag_df,
+        **({"after": cut[0], "until": cut[1]} if cut and kind == "newest" else {}),
+        exceptions=split.exceptions,
     )
 
 
-def _has_official_split(corpus: Path) -> bool:
+def find_newest(corpus: Path, split: SplitSettings) -> tuple[int, int] | None:
+    """The times (after, until) of the newest share of the tagged documents; None where these do not all have one."""
+    data = Dataset.open(corpus, "corpus", verify=False)
+    tagged = data.read("taggings", ["document"])["document"].unique()
+    times = document_times(data).take(tagged.cast("int64"))
+    if isinstance(split.test, int) or times.null_count or not len(times):
+        return None
+    return newest_cut(times.to_numpy(), split.test)
+
+
+def _microseconds(time: datetime) -> int:
+    return round(time.timestamp() * 1e6)
+
+
+def has_official_split(corpus: Path) -> bool:
+    """Whether every document has a side of its source's own."""
     blocks = Dataset.open(corpus, "corpus", verify=False).blocks("documents", ["split"])
     return all(block["split"].null_count == 0 and pc.count(block["split"]).as_py() for block in blocks)

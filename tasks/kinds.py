@@ -24,6 +24,7 @@ from tasks.classes.model_card import classifier_card, classifier_facts
 from tasks.classes.split import split_rows
 from tasks.classes.train import train_classifier
 from tasks.evaluate import evaluate, values_of_tagger
+from tasks.feature_settings import FeatureSettings
 from tasks.features import count_cells, features
 from tasks.ingest import ingest
 from tasks.ratings.evaluate import evaluate_recommender, values_of_recommender
@@ -33,7 +34,7 @@ from tasks.ratings.model_card import recommender_card, recommender_facts
 from tasks.ratings.split import split_ratings
 from tasks.ratings.train import train_recommender
 from tasks.recipe import Recipe
-from tasks.recipe_settings import FeatureSettings, ModelSettings, SplitSettings
+from tasks.recipe_settings import ModelSettings, SplitSettings
 from tasks.registry.model_card import tagger_card, tagger_facts
 from tasks.registry.served import RECOMMENDER, TAGGER, ServedForm
 from tasks.reporting.examples import sample_texts, suggest_examples
@@ -58,6 +59,8 @@ class Kind:
     base: type[Estimator]  # of the models that learn from it
     prepared_input: str  # the name, among the inputs of a stored model, of what it was trained and measured on
     model_kind: str  # of data set that a model is stored as
+
+    grows: bool  # from night to night: models may go on from those of the night before
 
     ingest: Task  # (data, workspace) -> the folder of the data
     prepare: Task  # (data, **what `preparation` says, workspace) -> the folder of what models learn from
@@ -121,6 +124,7 @@ KINDS: dict[LearnsFrom, Kind] = {
         base=TagModel,
         prepared_input="features",
         model_kind="model",
+        grows=True,
         ingest=ingest,
         prepare=features,
         preparation=_features_of,
@@ -142,6 +146,7 @@ KINDS: dict[LearnsFrom, Kind] = {
         base=RatingModel,
         prepared_input="split",
         model_kind="recommender",
+        grows=False,
         ingest=ingest_ratings,
         prepare=split_ratings,
         preparation=lambda recipe, model, split: {
@@ -167,6 +172,7 @@ KINDS: dict[LearnsFrom, Kind] = {
         base=ClassModel,
         prepared_input="split",
         model_kind="classifier",
+        grows=False,
         ingest=ingest,
         prepare=split_rows,
         preparation=lambda recipe, model, split: {"split": split, "title": "split rows"},

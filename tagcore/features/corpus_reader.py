@@ -53,8 +53,7 @@ class CorpusReader:
         with ExitStack() as stack:
             tables = self._open(stack)
             for group in range(tables.n_groups) if self.groups is None else self.groups:
-                documents, first = tables.documents(group, columns)
-                tags = tables.tags(group, documents.num_rows, first)
+                documents, first, tags = self._tagged(tables, group, columns)
                 bags = tables.bags(group) if self.counted else None
                 held_out = self.split.held_out(documents, cuts)
                 used = _used(documents, tags) & ~self.split.left_out(documents, cuts)
@@ -106,14 +105,19 @@ class CorpusReader:
         runs = row_shards(n_groups, count or n_groups)
         return [replace(whole, groups=range(run.start, run.stop)) for run in runs]
 
+    def group_sizes(self) -> list[int]:
+        """The numbers of documents of all row groups of the corpus."""
+        with self._opened(self.files[0]) as documents:
+            return [documents.metadata.row_group(g).num_rows for g in range(documents.num_row_groups)]
+
     def with_cuts(self) -> "CorpusReader":
         """Gives a reader that knows the cuts of its split, for which all ids may have to be read."""
-        return replace(self, cuts=self.split.cuts(self._used_documents)) if self.cuts is None else self
+        return replace(self, cuts=self.split.cuts(self.used_documents)) if self.cuts is None else self
 
     def count_to_learn_from(self) -> int:
         """Counts the documents to learn from, without reading a word."""
         cuts, split = self.with_cuts().cuts, self.split
-        return sum(int((~split.held_out(d, cuts) & ~split.left_out(d, cuts)).sum()) for d in self._used_documents())
+        return sum(int((~split.held_out(d, cuts) & ~split.left_out(d, cuts)).sum()) for d in self.used_documents())
 
     def _columns(self) -> list[str]:
         """The columns of the documents that texts are read from."""
@@ -132,13 +136,20 @@ class CorpusReader:
         """The storage that the files are read from."""
         return self.copy or Folder(self.corpus.folder.absolute())
 
-    def _used_documents(self) -> Iterator[pa.Table]:
+    def used_documents(self) -> Iterator[pa.Table]:
         """Walks the ids and official sides of the documents that take part."""
         with ExitStack() as stack:
             tables = self._open(stack)
             for group in range(tables.n_groups):
-                documents, first = tables.documents(group, _SPLIT_COLUMNS)
-                yield documents.filter(pa.array(_used(documents, tables.tags(group, documents.num_rows, first))))
+                documents, _, tags = self._tagged(tables, group, _SPLIT_COLUMNS)
+                yield documents.filter(pa.array(_used(documents, tags)))
+
+    def _tagged(self, tables: "_Tables", group: int, columns: list[str]) -> tuple[pa.Table, int, sp.csr_matrix]:
+        """(documents of a row group, number of the first, their tags); with times where the split goes by them."""
+        documents, first = tables.documents(group, columns)
+        if self.split.kind == "newest":
+            documents = documents.append_column("time", tables.times(group, documents.num_rows, first))
+        return documents, first, tables.tags(group, documents.num_rows, first)
 
     def _open(self, stack: ExitStack) -> "_Tables":
         return _Tables(self, [stack.enter_context(self._opened(file)) for file in self.files])
@@ -183,6 +194,11 @@ class _Tables:
         with self._reading("taggings.parquet", group, ["document", "tag", "count"]) as taggings:
             return tag_matrix(taggings, n, self._counts["tags"], first)
 
+    def times(self, group: int, n: int, first: int) -> pa.Array:
+        """When each document was first tagged, in microseconds; null where nobody says."""
+        with self._reading("taggings.parquet", group, ["document", "time"]) as taggings:
+            return first_times(taggings, n, first)
+
     def bags(self, group: int) -> sp.csr_matrix:
         with self._reading("bags.parquet", group, ["words", "values"]) as bags:
             return csr_from_lists(bags["words"], bags["values"], self._counts["words"])
@@ -197,6 +213,19 @@ class _Tables:
             yield self._files[file].read_row_group(group, columns=columns)
         except (pa.ArrowException, OSError, ValueError) as error:
             raise StoreError(f"{self._path_of(file)}: row group {group} is damaged ({error})") from error
+
+
+def document_times(corpus: Dataset) -> pa.Array:
+    """When each document of a corpus was first tagged, in microseconds; null where nobody says."""
+    return first_times(corpus.read("taggings", ["document", "time"]), corpus.counts["documents"], 0)
+
+
+def first_times(taggings: pa.Table, n: int, first: int) -> pa.Array:
+    """The earliest time of each document's taggings, of documents from number `first` on."""
+    timed = taggings.filter(pc.is_valid(taggings["time"]))
+    earliest = np.full(n, np.iinfo(np.int64).max)
+    np.minimum.at(earliest, timed["document"].to_numpy() - first, timed["time"].cast(pa.int64()).to_numpy())
+    return pa.array(earliest, mask=earliest == np.iinfo(np.int64).max)
 
 
 def document_texts(documents: pa.Table) -> pa.Array:

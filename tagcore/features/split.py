@@ -4,7 +4,7 @@ A drawn share depends on the document's id and the seed alone: a document stays 
 so that tonight's model and the one in service are compared on documents that neither has seen.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -36,7 +36,9 @@ class Cuts(NamedTuple):
 class Split:
     """Which documents are learnt from, which are measured on, and which labels are hidden.
 
-    `official` takes the source's own split, `drawn` holds out a share of ids, or a number of them.
+    `official` takes the source's own split, `drawn` holds out a share of ids, or a number of them. `newest` holds out
+    what came from `after` to `until` (microseconds since 1970, see `newest_cut`), and of what came later, or has no
+    time, a drawn share; `exceptions` are ids that stay on the other side, on which they were before.
 
     With `validation`, the documents to measure on are that share of those to learn from, and the test documents are
     left out altogether: what is chosen this way has never seen them. `train_documents` and `test_documents` keep so
@@ -46,7 +48,7 @@ class Split:
     documents to learn from are left out of both sides.
     """
 
-    kind: Literal["official", "drawn"] = "drawn"
+    kind: Literal["official", "drawn", "newest"] = "drawn"
     test: float | int = 0.2
     seed: int = 0
     validation: float = 0.0
@@ -54,8 +56,15 @@ class Split:
     test_documents: int | None = None
     revealed: float = 1.0
     min_tag_df: int = 1
+    after: int | None = None
+    until: int | None = None
+    exceptions: Sequence[str] = ()
 
     def __post_init__(self) -> None:
+        if self.kind == "newest" and (self.after is None or self.until is None or self.after >= self.until):
+            raise ValueError(f"newest documents from {self.after} to {self.until}: expected one time and a later one")
+        if self.kind == "newest" and isinstance(self.test, int):
+            raise ValueError(f"test is {self.test} documents, expected a share of the newest")
         if not (self.test >= 1 if isinstance(self.test, int) else 0 < self.test < 1):
             raise ValueError(f"test must be a share between 0 and 1 or a number of documents, got {self.test}")
         if not 0 <= self.seed < _SEEDS:
@@ -67,6 +76,12 @@ class Split:
         for name in ("train_documents", "test_documents", "min_tag_df"):
             if (number := getattr(self, name)) is not None and number < 1:
                 raise ValueError(f"{name} must be at least 1, got {number}")
+
+    @property
+    def by_share(self) -> bool:
+        """Whether every document has its side by itself, whatever else is in the corpus, and shows all its tags."""
+        numbers = isinstance(self.test, int) or self.train_documents is not None or self.test_documents is not None
+        return not numbers and not self.validation and self.revealed == 1
 
     def cuts(self, used_documents: Callable[[], Iterable[pa.Table]]) -> Cuts:
         """Finds the cuts of one corpus; `used_documents` walks the ids and official sides of all that take part."""
@@ -125,22 +140,46 @@ class Split:
                 name = documents["id"][missing].as_py()
                 raise ValueError(f"document {name!r} has no official split: use a drawn one")
             return pc.equal(side, "test").to_numpy()
-        return uniform_hashes(documents["id"], self.seed) < cuts.test
+        drawn = uniform_hashes(documents["id"], self.seed) < cuts.test
+        return drawn if self.kind == "drawn" else self._newest(documents, drawn)
+
+    def _newest(self, documents: pa.Table, drawn: np.ndarray) -> np.ndarray:
+        """Which documents came in the time that is held out; of later ones and those without a time, the drawn."""
+        assert self.until is not None
+        times = pc.fill_null(documents["time"], self.until + 1).to_numpy()
+        in_test = np.where(times > self.until, drawn, times > self.after)
+        if self.exceptions:
+            in_test ^= pc.is_in(documents["id"], value_set=pa.array(list(self.exceptions), pa.string())).to_numpy()
+        return in_test
 
     def _hashes_to_keep(self, documents: pa.Table) -> np.ndarray:
         return uniform_hashes(documents["id"], self.seed + _KEEPING)
 
 
+def newest_cut(times: np.ndarray, share: float) -> tuple[int, int] | None:
+    """Gives (after, until) such that about this share of the times lies between; None where equal times forbid it."""
+    wanted = round(share * times.size)
+    if not 0 < wanted < times.size:
+        return None
+    after, until = int(np.partition(times, times.size - wanted - 1)[times.size - wanted - 1]), int(times.max())
+    return (after, until) if 2 * np.count_nonzero(times > after) > wanted else None
+
+
 def uniform_hashes(ids: pa.ChunkedArray | pa.Array, seed: int) -> np.ndarray:
     """Hashes every id to a number in [0, 1), uniform over ids and the same whenever and wherever it is computed."""
-    column = ids.combine_chunks() if isinstance(ids, pa.ChunkedArray) else ids
+    return (string_hashes(ids, seed) >> np.uint64(11)) * 2.0**-53
+
+
+def string_hashes(strings: pa.ChunkedArray | pa.Array, seed: int = 0) -> np.ndarray:
+    """Hashes every string to 64 bits, the same whenever and wherever it is computed; none may be null."""
+    column = strings.combine_chunks() if isinstance(strings, pa.ChunkedArray) else strings
     column = column.cast(pa.large_string())
     if not len(column):
-        return np.empty(0)
+        return np.empty(0, np.uint64)
     _, offsets, data = column.buffers()
     bounds = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
     content = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
-    return (hash_strings(content, bounds, seed) >> np.uint64(11)) * 2.0**-53
+    return hash_strings(content, bounds, seed)
 
 
 def _limit_of_lowest(hashes: list[np.ndarray], number: int | None, setting: str) -> float:

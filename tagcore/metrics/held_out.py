@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.corpus import Names
+from tagcore.corpus import Names, tag_columns
 from tagcore.features.corpus_reader import CorpusReader
 from tagcore.features.split import Split
 from tagcore.metrics.catalogue import champion_measure
@@ -53,9 +53,7 @@ def held_out_suggestions(tagger: Tagger, corpus: Dataset, features: Dataset, k: 
     """Asks the tagger for the first k tags of every held-out document."""
     tags = Names(features.names("tags"))
     n_tags = len(tags)
-    kept = np.flatnonzero(
-        [tags.find(tag) is not None for tag in corpus.names("tags")]
-    )  # a split may leave out rare ones
+    columns = tag_columns(corpus.names("tags"), tags)
     ids = np.array([tags.id(tag) for tag in tagger.tag_names])  # tags that are new here stand after all others
     word_columns = tagger.word_columns(Names(corpus.names("words"))) if corpus.has("bags") else None
     documents, truths, tops = [], [], []
@@ -68,8 +66,9 @@ def held_out_suggestions(tagger: Tagger, corpus: Dataset, features: Dataset, k: 
         else:
             words = tagger.vectoriser.transform(group.texts.take(rows))
         top, _ = tagger.top_k(words, k)
-        truth = group.tags[rows][:, kept]
+        truth = group.tags[rows] @ columns
         truth.resize(rows.size, len(tags))
+        truth.sort_indices()
         documents.append(group.first + rows)
         truths.append(truth)
         tops.append(ids[top])

@@ -5,7 +5,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import expit, logit
-from sklearn.isotonic import isotonic_regression
+
+from tagcore.scikit import isotonic_regression
 
 _SURELY = 1e-6  # probabilities nearer to 0 or 1 count as this far
 

@@ -66,9 +66,6 @@ class Scorer:
     @classmethod
     def from_parts(cls, parts: dict[str, Any]) -> "Scorer":
         """Makes the scorer again whose `parts` these are."""
-        import tagcore.baselines
-        import tagcore.models  # noqa: F401  both register their classes
-
         model, calibrator = parts["model"], None
         if parts["calibrator"]:
             name, arrays = parts["calibrator"]

@@ -13,6 +13,7 @@ DOCUMENTS = pa.schema(
         pa.field("language", pa.string()),
         pa.field("fetched_at", pa.timestamp("us", tz="UTC")),
         pa.field("split", pa.string()),  # "train" or "test" where the source has an official split
+        pa.field("vanished_at", pa.timestamp("us", tz="UTC")),  # when a crawl found its page gone: it stays, marked
     ]
 )
 TAGGINGS = pa.schema(
@@ -63,6 +64,20 @@ ROWS = pa.schema(
         pa.field("counts", pa.list_(pa.float32()), nullable=False),
     ]
 )
+LEDGER = pa.schema(
+    [
+        pa.field("id", pa.string(), nullable=False),
+        pa.field("since", pa.int32(), nullable=False),  # the night that brought it
+        pa.field("before", pa.int64(), nullable=False),  # its row last night, -1 where there was none
+        pa.field("used", pa.bool_(), nullable=False),  # to learn from or to measure on
+        pa.field("held_out", pa.bool_(), nullable=False),
+        pa.field("new", pa.bool_(), nullable=False),  # used now and not last night
+        pa.field("changed", pa.bool_(), nullable=False),  # another text than last night
+        pa.field("retagged", pa.bool_(), nullable=False),  # other tags than last night
+        pa.field("text", pa.uint64(), nullable=False),  # hashes of both
+        pa.field("tags", pa.uint64(), nullable=False),
+    ]
+)
 CLASS_ROWS = pa.schema(
     [
         pa.field("values", pa.list_(pa.float64()), nullable=False),  # scaled, one for each row of `columns`
@@ -75,6 +90,8 @@ SCALING = pa.schema(
         pa.field("deviation", pa.float64(), nullable=False),
     ]
 )
+
+LATER = {"vanished_at"}  # columns that data sets stored by earlier versions may lack
 
 # kind of data set -> table -> (schema, always there)
 KINDS: dict[str, dict[str, tuple[pa.Schema, bool]]] = {
@@ -108,6 +125,8 @@ KINDS: dict[str, dict[str, tuple[pa.Schema, bool]]] = {
         "tags": (NAMES, False),
     },
     "features": {"train": (ROWS, True), "test": (ROWS, True), "tags": (NAMES, True)},
+    "ledger": {"documents": (LEDGER, True)},  # one row for every document of a corpus, from night to night
+    "growth": {"tags": (NAMES, True)},
     "class-split": {
         "train": (CLASS_ROWS, True),
         "test": (CLASS_ROWS, True),

@@ -1,4 +1,4 @@
-"""From texts to sequences of term ids: words, without stop words, stemmed, joined to n-grams.
+"""From texts to sequences of term ids: words, without stop words, stemmed, joined to n-grams; or character n-grams.
 
 A `TermLearner` gives every new term an id; a `TermLookup` knows a fixed list of terms and finds their columns.
 """
@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tagcore.kernels.text.tfidf import drop, relabel
+from tagcore.text.characters import character_grams
 from tagcore.text.ngrams import GramTable
 from tagcore.text.stemming import Stemmer
 from tagcore.text.string_arrays import buffers
@@ -54,6 +55,15 @@ def word_analysis(
         return tokenise(texts, table, lowercase=lowercase, grow=grow)
 
     return Analysis(read, pa.array(sorted(stop_words), pa.large_string()), stemmer, ngram_range)
+
+
+def character_analysis(lowercase: bool, ngram_range: tuple[int, int]) -> Analysis:
+    """Gives the analysis by character n-grams within words, read by the kernel."""
+
+    def read(texts: pa.Array, table: TermTable, *, grow: bool) -> Sequences:
+        return character_grams(texts, table, ngram_range, lowercase=lowercase, grow=grow)
+
+    return Analysis(read, pa.array([], pa.large_string()), None, (1, 1))
 
 
 def python_analysis(analyse: Callable[[str], list[str]]) -> Analysis:

@@ -12,14 +12,12 @@ from email.utils import parsedate_to_datetime
 import certifi
 import httpcore
 
-from tagcore.readers.web.answers import NotTaken
+from tagcore.readers.web.answers import NotTaken, is_text
 from tagcore.readers.web.gathered import NOT_TEXT
 from tagcore.readers.web.urls import origin_of
 from tasks.crawl.addresses import CheckedNetwork, Place, RefusedAddress
 from tasks.recipe_settings import CrawlSettings
 
-TEXT_TYPES = ("text/html", "text/plain", "text/xml", "application/xhtml+xml", "application/xml")
-_FEED_ENDINGS = ("+xml",)  # application/rss+xml, application/atom+xml, application/rdf+xml
 PRIVATE = "private address"
 
 
@@ -152,9 +150,8 @@ class Fetcher:
 
 
 def _require_text(url: str, headers: Mapping[str, str]) -> None:
-    kind = headers.get("content-type", "text/html").partition(";")[0].strip().lower()
     packed = url.endswith(".xml.gz")  # as sitemaps may be, whatever their type is called
-    if kind not in TEXT_TYPES and not kind.endswith(_FEED_ENDINGS) and not packed:
+    if not is_text(headers.get("content-type", "")) and not packed:
         raise NotTaken(NOT_TEXT)
 
 

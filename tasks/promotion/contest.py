@@ -19,8 +19,9 @@ from tagcore.store.datasets import Dataset
 from tagcore.tagger import Tagger
 from tasks.evaluate import EvaluatedModel
 from tasks.kinds import kind_of
+from tasks.nights.hold_out import HoldOuts
 from tasks.promotion.decision import Guard
-from tasks.promotion.tagger_guards import Evidence, folder_megabytes, new_abilities, tagger_guards
+from tasks.promotion.tagger_guards import Evidence, folder_megabytes, new_abilities, not_worse, tagger_guards
 from tasks.recipe_settings import PromotionSettings
 
 
@@ -44,8 +45,13 @@ def hold_contest(
     data_before: Path | None,
     measure: str,
     settings: PromotionSettings,
+    ledger: Path | None = None,
 ) -> Contest:
-    """Measures both models anew; `data_before` is what the champion was made from, while it is kept."""
+    """Measures both models anew; `data_before` is what the champion was made from, while it is kept.
+
+    By the `ledger` of nights in a row the models are compared on what the first night held out; what the last nights
+    brought is a guard.
+    """
     if challenger.kind == "ratings":
         return _of_ratings(challenger, champion, data, measure, settings)
     corpus = Dataset.open(data, "corpus", verify=False)
@@ -66,14 +72,15 @@ def hold_contest(
         theirs=None if in_service is None else held_out_suggestions(in_service, corpus, features, k),
         corpus_before=None if data_before is None else Dataset.open(data_before, "corpus", verify=False),
     )
-    return Contest(
-        ours=evidence.ours.values(measure),
-        theirs=None if evidence.theirs is None else evidence.theirs.values(measure),
-        floor=_popular_values(features, evidence.ours.truth, measure, k),
-        baseline="Popular",
-        guards=tagger_guards(evidence, settings.guards),
-        able=new_abilities(evidence),
-    )
+    ours, theirs = evidence.ours.values(measure), None if evidence.theirs is None else evidence.theirs.values(measure)
+    floor, guards = _popular_values(features, evidence.ours.truth, measure, k), tagger_guards(evidence, settings.guards)
+    if ledger is not None:
+        parts = HoldOuts.of(ledger, evidence.ours.documents)
+        if theirs is not None and np.count_nonzero(parts.newest) > 1:
+            guards.append(not_worse("latest nights", ours[parts.newest], theirs[parts.newest], measure, settings.level))
+        ours, floor = ours[parts.fixed], floor[parts.fixed]
+        theirs = None if theirs is None else theirs[parts.fixed]
+    return Contest(ours, theirs, floor, "Popular", guards, able=new_abilities(evidence))
 
 
 def _popular_values(features: Dataset, truth: Any, measure: str, k: int) -> np.ndarray:

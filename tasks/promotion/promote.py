@@ -25,11 +25,18 @@ from tasks.registry.client import (
 )
 from tasks.registry.in_service import put_into_service
 from tasks.registry.writer import only_writer
+from tasks.standing import IN_SERVICE
 
 
 @task(name="promote", task_run_name="promote {name}", retries=2, retry_delay_seconds=2, retry_condition_fn=is_transient)
 def promote(
-    name: str, challenger: Candidate, data: Path, measure: str, settings: PromotionSettings, registry: Registry
+    name: str,
+    challenger: Candidate,
+    data: Path,
+    measure: str,
+    settings: PromotionSettings,
+    registry: Registry,
+    ledger: Path | None = None,
 ) -> Decision:
     """Compares the challenger with the champion, moves the aliases, and records the decision with its numbers and
     guards as tags of the version and as artifacts of the run."""
@@ -43,13 +50,13 @@ def promote(
         before = None if champion is None else str(champion.version)
         if before == version:
             step.tell("stands")
-            return Decision(name, label, version, before, False, "it is the model in service already", measure)
+            return Decision(name, label, version, before, False, IN_SERVICE, measure)
         if champion is not None and champion.tags.get(MODEL_KEY) == _model_of(client, name, version):
             decision = Decision(name, label, version, before, False, "it is the same model", measure)
         else:
             in_service = None if champion is None else registry.fetch(f"models:/{name}/{before}")
             corpus_before = None if champion is None else _kept(data.parent, champion.tags.get(DATA_KEY))
-            contest = hold_contest(challenger.evaluated, in_service, data, corpus_before, measure, settings)
+            contest = hold_contest(challenger.evaluated, in_service, data, corpus_before, measure, settings, ledger)
             decision = decide(name, challenger, before, contest, measure, settings)
         now = version_by_alias(client, name, CHAMPION)
         if before != (None if now is None else str(now.version)):

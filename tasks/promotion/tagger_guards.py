@@ -160,16 +160,19 @@ def _old_and_new(evidence: Evidence, settings: GuardSettings) -> Iterator[Guard]
         return
     ours, theirs = evidence.ours.values(evidence.measure), evidence.theirs.values(evidence.measure)
     if old.sum() > 1:
-        test = paired_difference(ours[old], theirs[old], level=evidence.level)
-        found = (
-            f"{evidence.measure} {test.difference:+.4f} ({test.low:+.4f} to {test.high:+.4f}) on {test.n:,} documents"
-        )
-        yield Guard("older documents", not test.high < 0, found, "not worse than the champion beyond the interval")
+        yield not_worse("older documents", ours[old], theirs[old], evidence.measure, evidence.level)
     if (~old).sum() >= settings.min_test:
         then, now = float(theirs[old].mean()) if old.any() else 0.0, float(theirs[~old].mean())
         found = f"the champion has {evidence.measure} {now:.3f} on {(~old).sum():,} new documents, {then:.3f} on others"
         needed = f"at least {settings.min_agreement:.0%} of that on others"
         yield Guard("newest documents", now >= settings.min_agreement * then, found, needed)
+
+
+def not_worse(name: str, ours: np.ndarray, theirs: np.ndarray, measure: str, level: float) -> Guard:
+    """The challenger does not lose to the champion on some documents, beyond the interval."""
+    test = paired_difference(ours, theirs, level=level)
+    found = f"{measure} {test.difference:+.4f} ({test.low:+.4f} to {test.high:+.4f}) on {test.n:,} documents"
+    return Guard(name, not test.high < 0, found, "not worse than the champion beyond the interval")
 
 
 def _tags(evidence: Evidence, settings: GuardSettings) -> Iterator[Guard]:

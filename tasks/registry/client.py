@@ -22,6 +22,7 @@ from tasks.registry.served import FORMS
 
 CHAMPION, CHALLENGER = "champion", "challenger"
 MODEL_KEY, EVALUATION_KEY = "tagflow.model", "tagflow.evaluation"
+TRAINING_KEY = "tagflow.training"  # a warm start or from nothing, and why
 DATA_KEY = "tagflow.data"  # of versions: the stored folder of the data that they were made from
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import mlflow
 import pandas as pd
-from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param
+from mlflow.entities import Dataset, DatasetInput, InputTag, LoggedModelInput, Metric, Param
 from prefect import task
 
 from tagcore.metrics.catalogue import shown_in
@@ -21,7 +21,16 @@ from tasks.kinds import Kind, kind_of
 from tasks.naming import data_name
 from tasks.progress import ProgressReporter
 from tasks.recipe import Recipe
-from tasks.registry.client import DATA_KEY, EVALUATION_KEY, MODEL_KEY, Registry, add_version, find_version, plain
+from tasks.registry.client import (
+    DATA_KEY,
+    EVALUATION_KEY,
+    MODEL_KEY,
+    TRAINING_KEY,
+    Registry,
+    add_version,
+    find_version,
+    plain,
+)
 from tasks.registry.model_card import measure_text
 from tasks.registry.stored_once import store_once
 from tasks.registry.writer import WHOLE_KEY, only_writer
@@ -100,6 +109,7 @@ def track(evaluated: EvaluatedModel, name: str, parent: str, registry: Registry)
         evaluation = Evaluation.load(evaluated.evaluation)
         made = model_facts(evaluated)
         tags = {"mlflow.parentRunId": parent, EVALUATION_KEY: key, MODEL_KEY: made["model"], **writer.tags}
+        tags |= training_tag(evaluated.model)
         with mlflow.start_run(
             experiment_id=writer.experiment, run_name=evaluated.label + evaluated.which, tags=tags
         ) as run:
@@ -136,12 +146,26 @@ def register(evaluated: EvaluatedModel, run: str, data: Path, recipe: Recipe, na
         example = kind.in_service.sample_input(data, evaluated.prepared)
         with mlflow.start_run(run_id=run, tags=writer.tags):
             model = kind.in_service.served.log(evaluated.model, example, {"data": name, "label": evaluated.label})
+            writer.client.log_inputs(run, [dataset_input(recipe, data)], [LoggedModelInput(model)])
         tags = {EVALUATION_KEY: key, MODEL_KEY: made["model"], DATA_KEY: data.name, "label": evaluated.label}
         tags |= {"source": recipe.data.shown, "quality": _quality(evaluation), **_made_of(evaluated, recipe, data)}
-        version = add_version(writer.client, name, model, tags, card)
+        version = add_version(writer.client, name, model, tags | training_tag(evaluated.model), card)
         store_once(registry, model, evaluated.model)
     step.tell("made")
     return version
+
+
+def training_tag(model: Path) -> dict[str, str]:
+    """Whether a night's model was a warm start or trained from nothing, and why; nothing for models of no night."""
+    remark = read_record(model).get("remark", "")
+    return {TRAINING_KEY: remark[:5000]} if remark else {}
+
+
+def log_night(run: str, tags: dict[str, str], registry: Registry) -> None:
+    """Puts what a night decided of all its models on its run."""
+    with registry.open() as client:
+        for name, value in tags.items():
+            client.set_tag(run, name, value[:5000])
 
 
 def _made_of(evaluated: EvaluatedModel, recipe: Recipe, data: Path) -> dict[str, str]:

@@ -20,7 +20,7 @@ from numba.core import event
 
 import tagcore.baselines
 import tagcore.models  # noqa: F401  both register their classes
-from tagcore.base import MODELS, Estimator, load_estimator
+from tagcore.base import MODELS, Estimator, load_estimator, registered_models
 from tagcore.class_model import ClassModel
 from tagcore.models import TagiCoFi
 from tagcore.rating_model import RatingModel
@@ -58,7 +58,7 @@ class Answer(NamedTuple):
 
 
 def model_names() -> list[str]:
-    return sorted(name for name, model in MODELS.items() if model.__module__.startswith("tagcore."))
+    return sorted(name for name, model in registered_models().items() if model.__module__.startswith("tagcore."))
 
 
 def stored_models(name: str) -> list[Stored]:

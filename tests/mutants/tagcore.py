@@ -2,6 +2,7 @@
 
 from tests.mutants.fault import Fault
 
+_GROWTH_TESTS = "tests/tagcore/features/test_growth.py"
 _METRICS = "tests/tagcore/metrics"
 _INTERVALS = "tagcore/metrics/intervals.py"
 _TRAINING = "tagcore/training.py"
@@ -13,6 +14,41 @@ _SHARDS = "tagcore/shards.py"
 _CALIBRATION = "tagcore/scoring/calibration.py"
 
 TAGCORE = (
+    Fault(
+        "character n-grams without the blank behind a word",
+        "tagcore/kernels/text/characters.py",
+        "    starts[n + 1] = end - begin + 2\n    return n + 1\n",
+        "    return n\n",
+        "tests/tagcore/text/test_characters.py",
+    ),
+    Fault(
+        "a word shorter than its n-grams is counted for every length",
+        "tagcore/kernels/text/characters.py",
+        "                n += 1\n            if length >= characters:\n                break\n    return rows\n",
+        "                n += 1\n    return rows\n",
+        "tests/tagcore/text/test_characters.py",
+    ),
+    Fault(
+        "a text with the character 0 ends there",
+        "tagcore/kernels/text/tokens.py",
+        "    if bits < 0x80 and (least > 0 or folded[0] >= 0):\n",
+        "    if bits < 0x80:\n",
+        "tests/tagcore/text/test_characters.py",
+    ),
+    Fault(
+        "the last bytes of a hashed term are left out",
+        "tagcore/kernels/text/hashing.py",
+        "    if p < end:\n        h ^= _scrambled(_word(data, p, end))\n",
+        "",
+        "tests/tagcore/text/test_hashing.py",
+    ),
+    Fault(
+        "a cap on terms goes by occurrences whatever was asked for",
+        "tagcore/text/vectoriser.py",
+        'counts.df if self.binary or self.max_features_by == "df" else counts.tf',
+        "counts.df if self.binary else counts.tf",
+        "tests/tagcore/text/test_hashing.py",
+    ),
     Fault(
         "a field weighs as much as the one before it",
         "tagcore/kernels/text/tfidf.py",
@@ -313,5 +349,47 @@ TAGCORE = (
         '            pairs.append((self.item_tags["item"].to_numpy(), self.item_tags["tag"].to_numpy()))\n',
         "            pass\n",
         "tests/tagcore/test_ratings.py",
+    ),
+    Fault(
+        "idf of known words is learnt anew at night",
+        "tagcore/text/growing.py",
+        "idf=np.concatenate([vectoriser.idf_, grown._idf(counts.df[fresh], n)]),",
+        "idf=grown._idf(np.concatenate([vectoriser.df_, counts.df[fresh]]), n),",
+        _GROWTH_TESTS,
+    ),
+    Fault(
+        "a changed text keeps its old row",
+        "tagcore/features/growth.py",
+        "_remade_rows(reader, vectoriser, changed)",
+        "_remade_rows(reader, vectoriser, changed & False)",
+        _GROWTH_TESTS,
+    ),
+    Fault(
+        "documents that are gone keep their rows",
+        "tagcore/features/growth.py",
+        "stays = np.flatnonzero((numbers >= 0) & here[numbers])",
+        "stays = np.flatnonzero(here[numbers])",
+        _GROWTH_TESTS,
+    ),
+    Fault(
+        "a hold-out that moves with the times of documents",
+        "tagcore/features/ledger.py",
+        "return replace(split, exceptions=tuple(sorted(exceptions)))",
+        "return split",
+        _GROWTH_TESTS,
+    ),
+    Fault(
+        "rows are learnt twice",
+        "tagcore/fitting.py",
+        "rows.select(np.arange(known, rows.n_rows))",
+        "rows.select(np.arange(rows.n_rows))",
+        "tests/tagcore/test_fitting.py",
+    ),
+    Fault(
+        "appended documents vote under the numbers of others",
+        "tagcore/baselines/knn/estimator.py",
+        "self.tag_starts_[-1] + starts[1:]",
+        "starts[1:]",
+        "tests/tagcore/baselines/test_knn.py",
     ),
 )

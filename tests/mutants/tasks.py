@@ -14,9 +14,38 @@ _WRITER = "tasks/registry/writer.py"
 _ADDRESSES = "tasks/crawl/addresses.py"
 _ADDRESS_TESTS = "tests/tasks/crawl/test_addresses.py"
 _NIGHT_TESTS = "tests/tasks/crawl/test_night.py"
+_NIGHTS_TESTS = "tests/tasks/nights"
 _EXECUTOR = "tasks/cluster/dask_executor.py"
 
 TASKS = (
+    Fault(
+        "a killed study draws other points when it goes on",
+        "tasks/search/study.py",
+        'f"{self.seed} {number}"',
+        'f"{self.seed} {id(self)}"',
+        "tests/tasks/search/test_study.py",
+    ),
+    Fault(
+        "trials above the median are given up",
+        "tasks/search/study.py",
+        "value < statistics.median(whole)",
+        "value > statistics.median(whole)",
+        "tests/tasks/search/test_study.py",
+    ),
+    Fault(
+        "the best trial may be one that did not see all rows",
+        "tasks/search/study.py",
+        "return max(self.whole_trials, key",
+        "return max(self.trials, key",
+        "tests/tasks/search/test_study.py",
+    ),
+    Fault(
+        "a rival's unsorted suggestions are one another's",
+        "tasks/rivals/measure.py",
+        "    rows.sum_duplicates()\n    if rows.nnz < given:\n",
+        "    if rows.nnz < given:\n",
+        "tests/tasks/test_rivals.py",
+    ),
     Fault(
         "promotion by point estimate",
         _RULES,
@@ -90,8 +119,8 @@ TASKS = (
     Fault(
         "tonight's documents are taken for older ones",
         _GUARDS,
-        "paired_difference(ours[old], theirs[old]",
-        "paired_difference(ours[~old], theirs[~old]",
+        "ours[old], theirs[old], evidence.measure",
+        "ours[~old], theirs[~old], evidence.measure",
         _PROMOTION_TESTS,
     ),
     Fault(
@@ -345,5 +374,33 @@ TASKS = (
         "        self._file.truncate(committed)\n",
         "",
         _NIGHT_TESTS,
+    ),
+    Fault(
+        "a model's key without its parent",
+        "tasks/train.py",
+        '        inputs["parent"] = stored_key(parent, "model")\n',
+        "        pass\n",
+        _NIGHTS_TESTS,
+    ),
+    Fault(
+        "limits that forget earlier nights",
+        "tasks/nights/rule.py",
+        "changed=lineage.changed + changes.changed + changes.retagged",
+        "changed=changes.changed + changes.retagged",
+        _NIGHTS_TESTS,
+    ),
+    Fault(
+        "promotion decides on new documents, too",
+        "tasks/promotion/contest.py",
+        "ours, floor = ours[parts.fixed], floor[parts.fixed]",
+        "parts.fixed[:] = True",
+        _NIGHTS_TESTS,
+    ),
+    Fault(
+        "a model goes on from one of other features",
+        "tasks/nights/night.py",
+        'if parent["inputs"]["features"] != growth["inputs"]["features"]:',
+        "if False:",
+        _NIGHTS_TESTS,
     ),
 )

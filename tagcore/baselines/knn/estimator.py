@@ -1,16 +1,18 @@
 """Tags of the documents that are most alike."""
 
+from typing import Any, Self
+
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.preprocessing import normalize
 
-from tagcore.base import best_k, require_csr
+from tagcore.base import best_k, require_csr, restore_on_failure
 from tagcore.baselines.knn.kernel import score_rows, similarities, suggest, suggest_rows
 from tagcore.baselines.popular import document_shares, require_shares
 from tagcore.features.rows import Rows, load_all
 from tagcore.kernels.neighbours import nearest
 from tagcore.parameters import Choice, Real, Whole, limits
+from tagcore.scikit import normalize
 from tagcore.tag_model import TagModel
 from tagcore.training import FitContext
 
@@ -22,7 +24,8 @@ class KNN(TagModel):
 
     A tag scores Σ simᵖ·w / Σ simᵖ over the nearest documents of positive similarity, which lies in [0, 1]; w is 1
     where the neighbour carries the tag. A document that is like no other (no words, no shared word) gets the shares
-    of `Popular`. Rows are brought to unit length here; weigh them (tf-idf) before.
+    of `Popular`. Rows are brought to unit length here; weigh them (tf-idf) before. Documents that come later are
+    appended to the index: `partial_fit` over batches in order equals one `fit` over all, bit for bit.
 
     Parameters
     ----------
@@ -61,6 +64,24 @@ class KNN(TagModel):
         self.power = power
         self.weighting = weighting
 
+    def partial_fit(self, X: Any, y: Any) -> Self:
+        """Appends documents to those that vote; the first call is a fit."""
+        if not hasattr(self, "word_starts_"):
+            return self.fit(X, y)
+        self._check_params()
+        with restore_on_failure(self):
+            X, Y = self._checked_batch(X, y)
+            self._append(X, Y)
+        return self
+
+    def grow(self, words: int, tags: int) -> Self:
+        """Makes room for words and tags that were appended since; no document has them yet."""
+        new_words, new_tags = self._new_words_and_tags(words, tags)
+        self.word_starts_ = np.pad(self.word_starts_, (0, new_words), mode="edge")
+        self.shares_ = np.pad(self.shares_, (0, new_tags))
+        self.n_features_in_, self.n_labels_ = words, tags
+        return self
+
     def query(self, words: ArrayLike, values: ArrayLike, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
         """Gives (tags, scores) of one document, as distinct word ids and their values: the fast way to ask.
 
@@ -92,12 +113,29 @@ class KNN(TagModel):
 
     def _fit(self, rows: Rows, context: FitContext) -> None:
         X, Y = load_all(rows)
-        tag_weights = np.ones(Y.nnz) if self.weighting == "presence" else normalize(Y, norm="l1").data
         self.word_starts_, self.documents_, self.weights_ = inverted_index(X)
-        self.tag_starts_ = Y.indptr.astype(np.int64)
-        self.tag_ids_ = Y.indices.astype(np.int32)
-        self.tag_weights_ = tag_weights.astype(np.float32)
+        self.tag_starts_, self.tag_ids_, self.tag_weights_ = self._tag_lists(Y)
         self.shares_ = document_shares(Y)
+
+    def _append(self, X: sp.csr_matrix, Y: sp.csr_matrix) -> None:
+        """Puts documents behind the others in the lists of their words, and their tags behind those of the others."""
+        n, new = self.tag_starts_.size - 1, X.shape[0]
+        before = sp.csr_matrix((self.weights_, self.documents_, self.word_starts_), shape=(X.shape[1], n))
+        starts, documents, weights = inverted_index(X)
+        both = sp.hstack([before, sp.csr_matrix((weights, documents, starts), shape=(X.shape[1], new))], format="csr")
+        self.word_starts_, self.documents_ = both.indptr.astype(np.int64), both.indices.astype(np.int32)
+        self.weights_ = both.data
+        starts, ids, tag_weights = self._tag_lists(Y)
+        self.tag_starts_ = np.concatenate([self.tag_starts_, self.tag_starts_[-1] + starts[1:]])
+        self.tag_ids_ = np.concatenate([self.tag_ids_, ids])
+        self.tag_weights_ = np.concatenate([self.tag_weights_, tag_weights])
+        carriers = np.rint(self.shares_ * n) + np.bincount(Y.indices, minlength=Y.shape[1])
+        self.shares_ = carriers / (n + new)
+
+    def _tag_lists(self, Y: sp.csr_matrix) -> Postings:
+        """What every document gives to each of its tags."""
+        weights = np.ones(Y.nnz) if self.weighting == "presence" else normalize(Y, norm="l1").data
+        return Y.indptr.astype(np.int64), Y.indices.astype(np.int32), weights.astype(np.float32)
 
     def _check_state(self) -> None:
         super()._check_state()

@@ -3,9 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import expit, logit
-from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits
 
 from tagcore.base import require_array
@@ -79,6 +77,8 @@ def fit_slope(scores: np.ndarray, hits: np.ndarray) -> np.ndarray:
 
 def _logistic(features: np.ndarray, hits: np.ndarray) -> np.ndarray:
     """Weights of the features as they are, and the intercept."""
+    from scipy.optimize import minimize  # here, as other libraries to learn with: what is served does not learn
+
     n, width = features.shape
     share = (hits.sum() + 1) / (n + 2)
     if not hits.any() or hits.all():
@@ -101,6 +101,8 @@ def _logistic(features: np.ndarray, hits: np.ndarray) -> np.ndarray:
 
 
 def _boosted(pairs: Pairs, n_trees: int, seed: int) -> Trees:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
     model = HistGradientBoostingClassifier(
         max_iter=n_trees,
         learning_rate=0.1,

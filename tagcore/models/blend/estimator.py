@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import expit
-from sklearn.base import clone
 
 from tagcore.base import BLOCK_CELLS, best_k, block_rows, require_array, require_lists
 from tagcore.features.folds import NEVER, fold_numbers
@@ -21,6 +20,7 @@ from tagcore.models.blend.pairs import Pairs, TagCounts, held_out_pairs, joined,
 from tagcore.models.blend.trees import Trees
 from tagcore.parameters import SEED, Whole, limits
 from tagcore.progress import no_progress
+from tagcore.scikit import clone
 from tagcore.scoring.explanation import Explanation
 from tagcore.shards import freeze
 from tagcore.tag_model import TagModel

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tagcore.base import registered_models
+from tagcore.base import find_model_class, registered_models
 from tagcore.tag_model import TagModel
 
 DEFAULT_MEMBERS: tuple[Any, ...] = ("OneVsRestLinear", "KNN", "BOMC")
@@ -49,10 +49,10 @@ def make_member(member: Any, seed: int) -> TagModel:
     plain = {"model": member} if isinstance(member, str) else member
     if not isinstance(plain, dict) or not isinstance(plain.get("model"), str):
         raise ValueError(f'a member is {member!r:.100}, expected a class name or {{"model": name, …}}')
-    known, name = registered_models(), plain["model"]
-    cls = known.get(name)
+    name = plain["model"]
+    cls = find_model_class(name)
     if cls is None or not issubclass(cls, TagModel) or name == "Blend":
-        choices = sorted(n for n, c in known.items() if issubclass(c, TagModel) and n != "Blend")
+        choices = sorted(n for n, c in registered_models().items() if issubclass(c, TagModel) and n != "Blend")
         raise ValueError(f"a member is {name!r:.100}, expected one of {', '.join(choices)}")
     params = {key: value for key, value in plain.items() if key != "model"}
     defaults = cls().get_params()

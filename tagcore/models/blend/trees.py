@@ -6,14 +6,16 @@ false nodes only.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import njit
-from sklearn.ensemble import HistGradientBoostingClassifier
 
 from tagcore.base import require_array
 from tagcore.shards import freeze
+
+if TYPE_CHECKING:
+    from sklearn.ensemble import HistGradientBoostingClassifier
 
 MOST_LEAVES = 16
 _EVERY = np.uint32(2**MOST_LEAVES - 1)
@@ -54,7 +56,7 @@ def no_trees(n_features: int) -> Trees:
     return Trees(*map(freeze, (np.zeros(n_features + 1, np.int64), *nodes, np.zeros((1, MOST_LEAVES)))))
 
 
-def written_out(model: HistGradientBoostingClassifier, n_features: int) -> Trees:
+def written_out(model: "HistGradientBoostingClassifier", n_features: int) -> Trees:
     """The trees of a fitted model of two classes."""
     features, thresholds, trees, masks = [], [], [], []
     values = np.zeros((1 + len(model._predictors), MOST_LEAVES))

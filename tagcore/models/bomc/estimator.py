@@ -6,7 +6,6 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import ndtr
-from sklearn.utils import check_random_state
 
 from tagcore.base import restore_on_failure
 from tagcore.features.rows import InMemory, Rows
@@ -20,6 +19,7 @@ from tagcore.models.bomc.kernel import standard_scores
 from tagcore.models.bomc.learning import learn
 from tagcore.models.bomc.warn import warn_of_flips, warn_of_rows_learnt_before
 from tagcore.numeric.normalise import normalise_rows
+from tagcore.scikit import check_random_state, clone
 from tagcore.scoring.blocks import ScorePart, unknown_truth
 from tagcore.scoring.explanation import Explanation
 from tagcore.scoring.sharded import ShardedScores
@@ -27,6 +27,7 @@ from tagcore.shards import freeze
 from tagcore.tag_model import TagModel
 from tagcore.training import FitContext
 
+_SKEWS = ("counted", "running", None)
 _CLASS_DRAWS = 500  # by which the most likely class of many is found
 
 
@@ -173,12 +174,7 @@ class BOMC(TagModel):
 
     def grow(self, words: int, tags: int) -> Self:
         """Makes room for words and tags that were appended since: they start from the prior."""
-        new_words, new_tags = words - self.n_features_in_, tags - self.n_labels_
-        if new_words < 0 or new_tags < 0:
-            raise ValueError(
-                f"the model knows {self.n_features_in_} words and {self.n_labels_} tags; "
-                f"{words} and {tags} would be fewer"
-            )
+        new_words, new_tags = self._new_words_and_tags(words, tags)
         check_parameters(self, tags)
         self._require_room(words, tags)
         around, biases = ((0, new_words), (0, new_tags)), (0, self._n_biases(tags) - self.bias_mean_.size)
@@ -193,6 +189,27 @@ class BOMC(TagModel):
         if self.last_seen_.size:
             self.last_seen_ = np.pad(self.last_seen_, (0, new_words), constant_values=self.n_seen_)
         self.n_features_in_, self.n_labels_ = words, tags
+        return self
+
+    @property
+    def learns_tags_apart(self) -> bool:
+        """Whether a tag is learnt the same whichever others there are: then `append_tags` can."""
+        forgets = bool(self.drift or self.bias_drift)
+        return self.variant == "independent" and not forgets and self.parents is None and self.skew in _SKEWS
+
+    def append_tags(self, X: Any, y: Any) -> Self:
+        """Learns further tags from all documents so far, as if they had been there from the first one on.
+
+        A tag that starts from the prior is half believed until enough documents without it were learnt.
+        """
+        if not self.learns_tags_apart:
+            raise ValueError("only independent tags without parents, drift and given ratios can be learnt apart")
+        own = clone(self).set_params(warm_start=False).fit(X, y)
+        if own.n_features_in_ != self.n_features_in_:
+            raise ValueError(f"documents of {own.n_features_in_} words, expected {self.n_features_in_}")
+        for name in ("mean_", "variance_", "bias_mean_", "bias_variance_", "positives_", "exposures_"):
+            setattr(self, name, np.concatenate([getattr(self, name), getattr(own, name)], axis=-1))
+        self.n_labels_ += own.n_labels_
         return self
 
     def proba(self, scores: np.ndarray) -> np.ndarray:

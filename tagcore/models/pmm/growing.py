@@ -87,12 +87,7 @@ def check_statistics(model: "PMM", p: int, n: int) -> None:
 
 def grow(model: "PMM", words: int, tags: int) -> None:
     """Makes room for words and tags that were appended: no class has seen them."""
-    new_words, new_tags = words - model.n_features_in_, tags - model.n_labels_
-    if new_words < 0 or new_tags < 0:
-        raise ValueError(
-            f"the model knows {model.n_features_in_} words and {model.n_labels_} tags; "
-            f"{words} and {tags} would be fewer"
-        )
+    new_words, new_tags = model._new_words_and_tags(words, tags)
     owners = np.repeat(np.arange(model.n_classes_), np.diff(model.class_starts_))
     unseen = model.rates_[np.arange(owners.size), model.unseen_clusters_[owners]]
     joins = model.n_words is None  # words that were never weighed against others are not selected

@@ -9,6 +9,7 @@ from tagcore.readers.web.collection import Collection, time_of
 from tagcore.readers.web.near_duplicates import find_duplicates
 
 NOT_TEXT = "not text"
+_COLUMNS = ("id", "url", "title", "text", "language", "fetched_at", "vanished_at")
 
 
 class GatheredDocuments:
@@ -45,7 +46,7 @@ class GatheredDocuments:
             yield self._block(self._order[first : first + rows])
 
     def _block(self, addresses: list[str]) -> Block:
-        columns: dict[str, list] = {name: [] for name in ("id", "url", "title", "text", "language", "fetched_at")}
+        columns: dict[str, list] = {name: [] for name in _COLUMNS}
         taggings: tuple[list, list, list, list, list] = ([], [], [], [], [])
         for number, url in enumerate(addresses):
             document = self._document(url)
@@ -59,15 +60,16 @@ class GatheredDocuments:
 
     def _document(self, url: str) -> dict:
         (row,) = self.collection.rows(
-            "SELECT p.canonical, coalesce(p.title, i.title), p.text, p.language, p.fetched_at, p.tags "
+            "SELECT p.canonical, coalesce(p.title, i.title), p.text, p.language, p.fetched_at, p.tags, "
+            "p.vanished_at "
             "FROM pages p LEFT JOIN items i USING (url) WHERE p.url = ? UNION ALL "
-            "SELECT i.url, i.title, coalesce(i.summary, ''), NULL, i.time, '[]' FROM items i "
+            "SELECT i.url, i.title, coalesce(i.summary, ''), NULL, i.time, '[]', NULL FROM items i "
             "WHERE i.url = ? AND NOT EXISTS (SELECT 1 FROM pages WHERE url = ?)",
             url,
             url,
             url,
         )
-        id_, title, text, language, fetched_at, tags = row
+        id_, title, text, language, fetched_at, tags, vanished_at = row
         return {
             "id": id_,
             "url": id_,
@@ -75,6 +77,7 @@ class GatheredDocuments:
             "text": text,
             "language": language,
             "fetched_at": time_of(fetched_at),
+            "vanished_at": time_of(vanished_at),
             "tags": json.loads(tags),
         }
 

@@ -24,10 +24,10 @@ MODELS: dict[str, TagModel] = {
 }
 
 
-def run(data: Path | None) -> list[dict[str, Any]]:
+def run(data: Path | None, rows: int = RCV1) -> list[dict[str, Any]]:
     """Nothing without the topics of RCV1."""
     if data is None:
         return []
-    made = rcv1(data)
+    made = rcv1(data, rows)
     jobs = [Job(what, model, made.features, RCV1, QUERIES if what == "kNN" else RCV1) for what, model in MODELS.items()]
     return [*made.costs, *map(measured, jobs)]

@@ -45,18 +45,18 @@ APPROXIMATE: dict[str, TagModel] = {
 }
 
 
-def run(data: Path | None) -> list[dict[str, Any]]:
+def run(data: Path | None, rows: int = DOCUMENTS) -> list[dict[str, Any]]:
     """Nothing without the topics of RCV1."""
     if data is None:
         return []
-    made = rcv1(data, DOCUMENTS)
-    rows, held_out = (StoredRows.open(made.features, side) for side in ("train", "test"))
-    counts = StoredRows.open(rcv1(data, DOCUMENTS, counts=True).features, "train")
+    made = rcv1(data, rows)
+    learning, held_out = (StoredRows.open(made.features, side) for side in ("train", "test"))
+    counts = StoredRows.open(rcv1(data, rows, counts=True).features, "train")
     table: dict[str, dict[str, Any]] = {what: {"what": what} for what in EXACT | APPROXIMATE}
     learnt: dict[str, TagModel] = {}
     for where, executor in executors():
         for what, settings in (EXACT | APPROXIMATE).items():
-            learnt[what] = clone(settings).fit_rows(counts if what == PMM_ROW else rows, executor=executor)
+            learnt[what] = clone(settings).fit_rows(counts if what == PMM_ROW else learning, executor=executor)
             table[what][where] = digest(learnt[what], held_out, executor)
             print(where, what, table[what][where], flush=True)
     stream = learnt[STREAM]

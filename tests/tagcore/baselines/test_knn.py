@@ -164,3 +164,23 @@ def test_bad_queries_are_named(words, values, message):
 def test_bad_parameters_are_named(params, message):
     with pytest.raises(ValueError, match=message):
         KNN(**params).fit(*noisy())
+
+
+@settings(max_examples=40, deadline=None)
+@given(problem=problems(), cut=st.floats(0, 1), weighting=st.sampled_from(["presence", "share"]))
+def test_documents_appended_later_are_as_if_fitted_at_once(problem, cut, weighting):
+    X, Y = (sp.csr_matrix(matrix) for matrix in problem[:2])
+    at = min(max(1, int(cut * X.shape[0])), X.shape[0] - 1)
+    words, tags = max(1, X.shape[1] // 2), max(1, Y.shape[1] // 2)
+    first_X, first_Y = X[:at].copy(), Y[:at].copy()
+    first_X[:, words:] = 0  # words and tags that come later
+    first_Y[:, tags:] = 0
+    whole = KNN(weighting=weighting).fit(sp.vstack([first_X, X[at:]]), sp.vstack([first_Y, Y[at:]]))
+    grown = KNN(weighting=weighting).fit(first_X[:, :words], first_Y[:, :tags]).grow(X.shape[1], Y.shape[1])
+    grown.partial_fit(X[at:], Y[at:])
+    for name in (*KNN._all_arrays(), *KNN._all_facts()):
+        one, other = np.asarray(getattr(whole, name)), np.asarray(getattr(grown, name))
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
+    with pytest.raises(ValueError, match="would be fewer"):
+        grown.grow(words - 1, tags)

@@ -1,6 +1,7 @@
 """Data sets on disk: the same input gives the same bytes, and whatever is wrong with a folder is named."""
 
 import json
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -264,3 +265,12 @@ def test_names_keep_their_order(tmp_path):
     with write_dataset(tmp_path / "set", "corpus") as writer:
         writer.append("tags", names_table(names))
     assert Dataset.open(tmp_path / "set", "corpus").names("tags") == names
+
+
+def test_a_corpus_of_an_earlier_version_lacks_what_came_later(tmp_path, monkeypatch):
+    documents, always = KINDS["corpus"]["documents"]
+    earlier = pa.schema([field for field in documents if field.name != "vanished_at"])
+    monkeypatch.setitem(KINDS["corpus"], "documents", (earlier, always))
+    replace(corpus(), documents=corpus().documents.select(earlier.names)).save(tmp_path / "corpus")
+    monkeypatch.undo()
+    assert Dataset.open(tmp_path / "corpus", "corpus").read("documents").column_names == earlier.names

@@ -56,7 +56,7 @@ def test_all_good_pages_are_stored_once_and_the_bad_ones_counted(broken_site):
         assert " ".join(note.text.split()) in " ".join(document["text"].split())
     assert "Crème brûlée" in found[address + "/fault/letters"]["title"]
     assert counts.refused == {
-        "a list, not a page": 1,
+        "a list and no page": 1,
         "connection failed": 1,
         "damaged body": 1,
         "not readable": 1,
@@ -72,6 +72,7 @@ def test_all_good_pages_are_stored_once_and_the_bad_ones_counted(broken_site):
         "took too long": 2,
     }
     assert "/private/diary" not in site.failures
+    assert counts.retried >= sum(number % 40 in (9, 19, 29) for number in site.notes)  # which answer when asked again
 
 
 def test_a_crawl_that_is_killed_three_times_ends_with_the_same(broken_site, tmp_path):
@@ -125,7 +126,10 @@ def test_the_next_night_brings_what_is_new_changed_or_gone(tmp_path):
     assert counts.same == notes - CHANGED - VANISHED + 1  # and the one to print
     assert set(after) - set(before) == {f"{address}/notes/{notes + i}" for i in range(NEW)}
     assert set(before) <= set(after)  # what is gone is marked, not deleted
-    assert sum(after[id_] != document for id_, document in before.items()) == CHANGED
+    gone = [id_ for id_, document in after.items() if document["vanished_at"] is not None]
+    assert len(gone) == VANISHED
+    assert all(after[id_] | {"vanished_at": None} == before[id_] for id_ in gone)
+    assert sum(after[id_] != document for id_, document in before.items() if id_ not in gone) == CHANGED
     assert list(after)[: len(before)] == list(before)  # earlier documents keep their places
     assert (third.new, third.changed, third.vanished) == (0, 0, 0)
 

@@ -75,7 +75,8 @@ def pair_features(scores, best, best_scores, likely, word_starts, pool, counts):
 
     `scores` are (members, rows, tags), `best` and `best_scores` what `best_ranks` gives of them, `likely` the leading
     member's own probabilities of its first ranks, `word_starts` where the words of a row start; `counts` are of
-    documents: of tags, of all, of pairs of tags as CSR. A member puts no tag forward that it cannot tell from its last rank.
+    documents: of tags, of all, of pairs of tags as CSR. A member puts no tag forward that it cannot tell from its last
+    rank.
     """
     n_members, n_rows, n_tags = scores.shape
     ranks = best.shape[2]

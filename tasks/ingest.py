@@ -30,6 +30,7 @@ from tagcore.synthetic.ring_corpus import RingCorpus, demo_rings
 from tasks.cache import PlannedResult, is_transient, run_cached
 from tasks.crawl.crawler import CrawlCounts, Watcher
 from tasks.crawl.night import STATE, bookmarked, crawl, is_url_list, read_url_list
+from tasks.crawl.parsing import TOO_LONG
 from tasks.demo_site.server import served
 from tasks.demo_site.site import NAME, SITE, DemoSite
 from tasks.naming import data_name
@@ -102,6 +103,8 @@ def _ingest_demo_site(data: DataSettings, folder: Path, workspace: Workspace) ->
                 there = {host_and_port(NAME): host_and_port(address + "/")}
                 starts, watch = [f"{NAME}/"], _watcher(step)
                 counts = crawl(state, starts, settings, local=True, instead=there, watch=watch)
+            if counts.refused[TOO_LONG]:  # a busy machine's fault, which shall not stand for the site
+                raise TimeoutError(f"the demonstration site was read in part: {counts.told()}")
             with _gathered(state) as source, write_dataset(made, "corpus", **plan.manifest) as writer:
                 remark = _write(writer, source, step, data, made)
             step.remark = "; ".join(filter(None, (counts.told(), remark)))

@@ -117,7 +117,7 @@ class CorpusReader:
     def count_to_learn_from(self) -> int:
         """Counts the documents to learn from, without reading a word."""
         cuts, split = self.with_cuts().cuts, self.split
-        return sum(int((~split.held_out(d, cuts) & ~split.left_out(d, cuts)).sum()) for d in self._used_documents())
+        return sum(int((~split.held_out(d, cuts) & ~split.left_out(d, cuts)).sum()) for d in self.used_documents())
 
     def _columns(self) -> list[str]:
         """The columns of the documents that texts are read from."""

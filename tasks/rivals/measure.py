@@ -95,8 +95,10 @@ def measure_rival(rival: RivalSettings, prepared: Path, measures: MeasureSetting
 def scores_of(suggestions: pa.Table, n_tags: int) -> sp.csr_matrix:
     """The table of a rival as rows of scores; ValueError for a tag that there is not, or one that comes twice."""
     tags, scores = (suggestions[name].combine_chunks() for name in ("tags", "scores"))
-    rows = csr_from_lists(tags, scores, n_tags)
-    if not rows.has_canonical_format:
+    rows = csr_from_lists(tags, scores, n_tags).copy()  # which is read-only
+    given = rows.nnz
+    rows.sum_duplicates()
+    if rows.nnz < given:
         raise ValueError("a rival suggested a tag twice for one document")
     return rows
 

@@ -267,6 +267,27 @@ TAGCORE = (
         "tests/tagcore/readers/web/test_page.py",
     ),
     Fault(
+        "a picture in an archive is a page",
+        "tagcore/readers/web/warc.py",
+        "if is_text(content_type) else None",
+        "",
+        "tests/tagcore/readers/web/test_warc.py",
+    ),
+    Fault(
+        "an archive that is cut off ends there, without a word",
+        "tagcore/readers/web/warc.py",
+        "    except ReadError:\n        raise\n    except Exception:\n        return None\n",
+        "    except Exception:\n        return None\n",
+        "tests/tagcore/readers/web/test_warc.py",
+    ),
+    Fault(
+        "half a letter in an address parts path and query",
+        "tagcore/readers/web/urls.py",
+        '_LONE.sub("\\ufffd", ',
+        '_LONE.sub("?", ',
+        "tests/tagcore/readers/web/test_urls.py",
+    ),
+    Fault(
         "XML may declare entities",
         "tagcore/readers/web/xml_events.py",
         "        self._parser.EntityDeclHandler = _refuse_entities\n",

@@ -362,6 +362,13 @@ TASKS = (
         _NIGHT_TESTS,
     ),
     Fault(
+        "a login is told in the clear",
+        "tasks/crawl/fetch.py",
+        'if (login := self.logins.get(host)) and (url.startswith("https:") or host_and_port(url) in self.local):',
+        "if login := self.logins.get(host):",
+        "tests/tasks/crawl/test_fetch.py",
+    ),
+    Fault(
         "robots.txt is not asked",
         "tasks/crawl/crawler.py",
         "if not rules.allow(address.url):",

@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field, ValidationError, field_validator, model_v
 from tagcore.corpus import DOCUMENT_FIELDS
 from tagcore.metrics.catalogue import find, primary_names
 from tagcore.readers.web.urls import without_logins
+from tasks.nights.settings import WarmSettings
 from tasks.recipe_settings import (
     DataSettings,
     FeatureSettings,
@@ -22,7 +23,6 @@ from tasks.recipe_settings import (
     RecipePart,
     SplitSettings,
     TuningSettings,
-    WarmSettings,
 )
 from tasks.setting_names import settings_beside
 

@@ -19,9 +19,10 @@ from tasks.code_hash import code_hash
 from tasks.features import choose_split, find_newest, has_official_split
 from tasks.nights.record import Lineage, NightRecord, note_night, read_nights
 from tasks.nights.rule import Limit, after_night, limits_of_documents, limits_of_words
+from tasks.nights.settings import WarmSettings
 from tasks.progress import ProgressReporter
 from tasks.recipe import Recipe
-from tasks.recipe_settings import FeatureSettings, ModelSettings, SplitSettings, WarmSettings
+from tasks.recipe_settings import FeatureSettings, ModelSettings, SplitSettings
 from tasks.train import model_parameters
 from tasks.workspace import Workspace
 

@@ -15,9 +15,11 @@ from tasks.naming import registered_name, safe_name
 from tasks.recipe import Recipe
 from tasks.registry.client import require_reachable
 from tasks.registry.tracking import comparison_run, log_performance, track
+from tasks.reporting.comparison import Report
 from tasks.reporting.curves import Curves, Point, draw_curves
 from tasks.reporting.page import PageFacts, report_page
-from tasks.reporting.report import Report, report
+from tasks.reporting.report import report
+from tasks.rivals.measure import measure_rivals
 from tasks.workspace import Workspace, open_workspace
 
 
@@ -37,7 +39,7 @@ def experiment(recipe: Recipe) -> ExperimentResult:
     with open_clusters(workspace.performance_report) as clusters:
         points = [plan_point(recipe, point, workspace) for point in recipe.expand()]
         evaluated = train_and_evaluate(recipe, [job for point in points for job in point.jobs], workspace)
-    comparisons = group_by_documents(recipe, points, evaluated)
+    comparisons = [with_rivals(recipe, c, workspace) for c in group_by_documents(recipe, points, evaluated)]
     parents = [track_comparison(recipe, comparison, workspace) for comparison in comparisons]
     log_performance(clusters, parents, workspace.registry)
     reports = [report_comparison(recipe, *pair, workspace) for pair in zip(comparisons, parents, strict=True)]
@@ -51,12 +53,22 @@ def plan_point(recipe: Recipe, point: Recipe, workspace: Workspace) -> GridPoint
     return GridPoint(point, plan_jobs(point, data, workspace, point_label(recipe, point)))
 
 
+def with_rivals(recipe: Recipe, comparison: Comparison, workspace: Workspace) -> Comparison:
+    """Puts other people's taggers beside ours, on the rows that the first model learnt from, for every split."""
+    first = [model for model in comparison.models if model.label == comparison.models[0].label]
+    splits = {model.prepared: model.seed for model in reversed(first)}
+    for prepared, seed in reversed(splits.items()):
+        comparison.models.extend(measure_rivals(recipe.rivals, prepared, recipe.measures, workspace, seed))
+    return comparison
+
+
 def track_comparison(recipe: Recipe, comparison: Comparison, workspace: Workspace) -> str:
     """Puts every model on an MLflow run of its own, under one run for the comparison, which is returned."""
     name = registered_name(recipe.name, comparison.data)
     parent = comparison_run(name, comparison.models, workspace.registry)
     for model in comparison.models:
-        track(model, name, parent, workspace.registry)
+        if not model.rival:
+            track(model, name, parent, workspace.registry)
     return parent
 
 
@@ -74,6 +86,7 @@ def report_comparison(recipe: Recipe, comparison: Comparison, parent: str, works
         recipe.measures.columns,
         recipe.published,
         recipe.measures.against,
+        recipe.published_on.get(comparison.data, {}),
     )
     address = workspace.settings.mlflow_page
     report_page(title, made, comparison.models, PageFacts(), parent, workspace.registry, address)

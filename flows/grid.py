@@ -38,7 +38,7 @@ def models_in_tables(recipe: Recipe) -> list[ModelSettings]:
     if not recipe.searches_each_split:
         return recipe.all_models()
     return [
-        model.model_copy(update={"params": model.params | dict.fromkeys(model.grid, "tuned"), "grid": {}})
+        model.at(dict.fromkeys(recipe.space_of(model), "tuned")).model_copy(update={"called": model.called})
         for model in recipe.models
     ]
 

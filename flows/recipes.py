@@ -4,10 +4,11 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from tasks.feature_settings import FeatureSettings
 from tasks.recipe import Recipe, RecipeError, parse_recipe, set_value
-from tasks.recipe_settings import FeatureSettings
 
 PRESETS = Path(__file__).parent / "presets"
+SPACES = Path(__file__).parent / "search_spaces.toml"
 
 
 def load_recipe(name: str, overrides: dict[str, Any] | None = None) -> Recipe:
@@ -30,12 +31,35 @@ def load_recipe(name: str, overrides: dict[str, Any] | None = None) -> Recipe:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise RecipeError(f"{path}: not readable as TOML ({error})") from error
     plain.setdefault("name", path.stem)
-    chosen = [] if shipped else list(plain.get("features", {}))
+    chosen = list(plain.get("chosen_features", [] if shipped else plain.get("features", {})))
     for setting, value in (overrides or {}).items():
         set_value(plain, setting, value)
         chosen += list(value) if setting == "features" else [setting.removeprefix("features.")]
     plain["chosen_features"] = [name for name in chosen if name in FeatureSettings.model_fields]
     return parse_recipe(plain, str(path))
+
+
+def recipe_to_tune(recipe: Recipe, models: list[str]) -> Recipe:
+    """Gives the recipe with these models alone, if any are named, and with a space to search for every model that has
+    none of its own but a usual one; RecipeError where a name or all of these are missing."""
+    known = {model.model.lower(): model.model for model in recipe.models}
+    if unknown := [name for name in models if name.lower() not in known]:
+        raise RecipeError(f"{recipe.name} has no model {unknown[0]!r}, only {', '.join(known.values())}")
+    wanted = {known[name.lower()] for name in models} or set(known.values())
+    kept = [model for model in recipe.models if model.model in wanted]
+    search = {name: space for name, space in recipe.search.items() if name in wanted}
+    if recipe.tuning is not None and recipe.tuning.sampler != "grid":
+        bare = {model.model for model in kept if not recipe.space_of(model)}
+        search |= {name: space for name, space in _usual_spaces().items() if name in bare}
+    if not search and not any(model.grid for model in kept):
+        raise RecipeError(f"{recipe.name}: nothing to search: no model has a grid, [search.CLASS] or a usual space")
+    changes = {"models": [model.model_dump() for model in kept], "search": search}
+    return parse_recipe(recipe.model_dump() | changes, recipe.name)
+
+
+def _usual_spaces() -> dict[str, dict[str, Any]]:
+    """What `tagflow tune` chooses from where a recipe does not say, by class of model."""
+    return tomllib.loads(SPACES.read_text(encoding="utf-8"))
 
 
 def preset_names() -> list[str]:

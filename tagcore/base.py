@@ -1,5 +1,6 @@
 """What every stored estimator is: plain parameters, fitted arrays and numbers by name, a folder without pickle."""
 
+import importlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -9,11 +10,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import DTypeLike
 from safetensors.numpy import load_file, save_file
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from tagcore.kernels.ranking import best_of_rows
 from tagcore.parameters import Limit, check_limits
+from tagcore.scikit import BaseEstimator, check_is_fitted
 from tagcore.shards import contiguous, freeze
 from tagcore.store.files import new_folder, write_text
 
@@ -26,8 +26,8 @@ class Estimator(BaseEstimator):
     """A model that is stored by class name. `TagModel` learns from documents, `RatingModel` from ratings.
 
     `_arrays` names the fitted arrays that make up its state, `_facts` the fitted numbers, on top of the `_common_` ones
-    that all models of its kind have; `_rounds` the parameters that say how long training goes on. `_limits` says what
-    values each parameter may have, at fit and in a stored model.
+    that all models of its kind have; `_rounds` the parameters that say how long training goes on at most, `_sweeps` how
+    often a sampler draws. `_limits` says what values each parameter may have, at fit and in a stored model.
     """
 
     learns_from: ClassVar[str]
@@ -36,6 +36,7 @@ class Estimator(BaseEstimator):
     _common_arrays: ClassVar[tuple[str, ...]] = ()
     _common_facts: ClassVar[tuple[str, ...]] = ()
     _rounds: ClassVar[tuple[str, ...]] = ()
+    _sweeps: ClassVar[tuple[str, ...]] = ()
     _limits: ClassVar[Mapping[str, Limit]] = {}
 
     def __init_subclass__(cls, abstract: bool = False, **kwargs: Any) -> None:
@@ -100,8 +101,10 @@ def restore_on_failure(model: Estimator) -> Iterator[None]:
 
 
 def from_parts(parts: dict[str, Any]) -> Estimator:
-    """The model whose `parts` these are; its class must have been imported."""
-    model = MODELS[parts["class"]](**parts["params"])
+    """The model whose `parts` these are."""
+    known = find_model_class(parts["class"])
+    assert known is not None
+    model = known(**parts["params"])
     for name, value in (parts["arrays"] | parts["facts"]).items():
         setattr(model, name, value)
     return model
@@ -109,10 +112,23 @@ def from_parts(parts: dict[str, Any]) -> Estimator:
 
 def registered_models() -> dict[str, type[Estimator]]:
     """The classes of all models, by name."""
-    import tagcore.baselines
-    import tagcore.models  # noqa: F401  both register their classes
-
+    for package in _packages_of_models():
+        for name in package.__all__:
+            getattr(package, name)  # imports it, which registers it
     return MODELS
+
+
+def find_model_class(name: str) -> type[Estimator] | None:
+    """The class of this name, if there is one; no other model is imported for it."""
+    for package in _packages_of_models():
+        if name not in MODELS and name in package.__all__:
+            getattr(package, name)
+    return MODELS.get(name)
+
+
+def _packages_of_models() -> list[Any]:
+    # by name: they stand above this module, which knows none of them
+    return [importlib.import_module(f"tagcore.{room}") for room in ("models", "baselines")]
 
 
 def load_estimator(folder: Path | str) -> Estimator:
@@ -121,7 +137,7 @@ def load_estimator(folder: Path | str) -> Estimator:
     ValueError, whatever is wrong with the folder: a file missing, cut or altered, parameters outside of their limits,
     arrays that do not fit together. A model that is returned is safe to ask.
     """
-    known, folder = registered_models(), Path(folder)
+    folder = Path(folder)
     try:
         head = json.loads((folder / "model.json").read_text(encoding="utf-8"))
         name, params, facts = head["class"], head["params"], head["facts"]
@@ -130,10 +146,12 @@ def load_estimator(folder: Path | str) -> Estimator:
         raise ValueError(f"{folder / 'model.json'}: not the head of a stored model ({error!r})") from error
     if version != FORMAT:
         raise ValueError(f"{folder / 'model.json'}: format {version!r}, this version reads {FORMAT}")
-    if not isinstance(name, str) or name not in known:
-        raise ValueError(f"{folder / 'model.json'}: unknown class {name!r}, expected one of {sorted(known)}")
+    known = find_model_class(name) if isinstance(name, str) else None
+    if known is None:
+        choices = sorted(registered_models())
+        raise ValueError(f"{folder / 'model.json'}: unknown class {name!r}, expected one of {choices}")
     try:
-        model = known[name](**params)
+        model = known(**params)
         model._check_params()
     except (TypeError, ValueError) as error:
         raise ValueError(f"{folder / 'model.json'}: not the parameters of {name} ({error})") from error

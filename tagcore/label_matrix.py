@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_array
+
+from tagcore.scikit import check_array
 
 
 def label_matrix(y: Any, n: int) -> sp.csr_matrix:

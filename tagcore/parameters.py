@@ -8,7 +8,8 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
-from sklearn.utils import check_random_state
+
+from tagcore.scikit import check_random_state
 
 MOST_ROUNDS = 100_000  # of anything that is done over and over: what takes more does not end
 MOST_IDS = 2**31 - 1  # ids are kept as int32
@@ -123,6 +124,8 @@ class Seed:
     """What scikit-learn's `check_random_state` takes: None, a whole number below 2³², or a generator."""
 
     def check(self, name: str, value: Any) -> None:
+        if value is None or (_is_whole(value) and 0 <= value < 2**32):
+            return
         try:
             check_random_state(value)
         except (ValueError, TypeError) as error:

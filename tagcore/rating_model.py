@@ -3,12 +3,12 @@
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from tagcore.base import Estimator, best_k, block_rows, require_lists, restore_on_failure
 from tagcore.parameters import Whole, check_limits
 from tagcore.progress import Progress, no_progress
 from tagcore.ratings import Ratings, UserTaggings
+from tagcore.scikit import check_is_fitted
 from tagcore.shards import Executor, InProcess
 from tagcore.training import Checkpoints, FitContext
 

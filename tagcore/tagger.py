@@ -5,7 +5,7 @@ import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,7 +13,6 @@ from safetensors.numpy import load_file, save_file
 
 from tagcore.base import best_k
 from tagcore.corpus import Document, Names, names_table
-from tagcore.labelling.expected_f import ExpectedF
 from tagcore.labelling.thresholds import load_thresholds, require_thresholds, save_thresholds
 from tagcore.scoring.calibration import CALIBRATORS, Calibrator
 from tagcore.scoring.explanation import NamedTopic, WordPush, pushes
@@ -22,6 +21,9 @@ from tagcore.tag_model import TagModel
 from tagcore.text import Vectoriser
 from tagcore.text.fields import URL, USUAL, fields_of
 from tagcore.text.html import strip_html
+
+if TYPE_CHECKING:
+    from tagcore.labelling.expected_f import ExpectedF
 
 HEAD = "tagger.json"
 CALIBRATOR, THRESHOLDS, SHARES = "calibrator.safetensors", "thresholds.safetensors", "tag_shares.safetensors"
@@ -91,7 +93,7 @@ class Tagger:
     def suggest_rows(self, rows: sp.csr_matrix, k: int = 5) -> list[list[Suggestion]]:
         """As `suggest`, of the `rows` of texts."""
         tags, scores = self.top_k(rows, k)
-        scores = self.proba(scores)
+        scores = self.proba(scores, tags)
         if self.tag_shares is not None:
             wordless = np.diff(rows.indptr) == 0
             tags[wordless], scores[wordless] = best_k(self.tag_shares[None], k)
@@ -153,12 +155,12 @@ class Tagger:
     def score_blocks(self, rows: sp.csr_matrix) -> Iterator[tuple[slice, np.ndarray]]:
         return self.model.score_blocks(rows)
 
-    def proba(self, scores: np.ndarray) -> np.ndarray:
+    def proba(self, scores: np.ndarray, tags: np.ndarray | None = None) -> np.ndarray:
         """Scores as the calibrator's probabilities of being right; without one as the model's own, which rise with the
-        score and promise nothing."""
-        return self.calibrator(scores) if self.calibrator else self.model.proba(scores)
+        score and promise nothing. `tags` are those of the scores, whose columns are all tags in order without them."""
+        return self.calibrator(scores, tags) if self.calibrator else self.model.proba(scores)
 
-    def expected_f(self, rows: Any) -> ExpectedF | None:
+    def expected_f(self, rows: Any) -> "ExpectedF | None":
         """The model's `ExpectedF` on rows or their `ShardedScores`; None where it has no uncertainty to sample from."""
         sampled = getattr(self.model, "expected_f", None)
         return None if sampled is None else sampled(rows)

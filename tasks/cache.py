@@ -14,7 +14,7 @@ from typing import Any
 
 from prefect.states import Completed, State
 
-from tagcore.store.datasets import content_key, is_complete, read_manifest
+from tagcore.store.datasets import MANIFEST, content_key, is_complete, read_manifest
 from tagcore.store.files import write_text
 from tasks.code_hash import code_hash
 from tasks.progress import ProgressReporter
@@ -72,6 +72,7 @@ def run_cached(plan: PlannedResult, title: str, make: Callable[[Path, ProgressRe
         "seconds": round(seconds, 3),
         "cpu_seconds": round(time.process_time() - step.begun_cpu, 3),  # of this process
         "process_peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        **{name: round(value, 3) for name, value in step.costs.items()},
         "cpus": os.cpu_count(),
         "python": platform.python_version(),
         "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -90,6 +91,11 @@ def stored_key(folder: Path, kind: str) -> str:
 def stored_folder(store: Path, kind: str, key: str) -> Path:
     """The place of the result with this key, whether it stands or not."""
     return store / f"{kind}-{key[:16]}"
+
+
+def plain_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a stored result, of whatever kind it is."""
+    return json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
 
 
 def read_record(folder: Path) -> dict[str, Any]:

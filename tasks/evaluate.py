@@ -20,6 +20,7 @@ from tagcore.tagger import Tagger
 from tasks.cache import PlannedResult, is_transient, run_cached, stored_key
 from tasks.cluster.backends import report_traffic
 from tasks.cluster.sessions import copy_to_workers, executor_for
+from tasks.costs import costs_of, with_costs
 from tasks.progress import ProgressReporter
 from tasks.recipe_settings import MeasureSettings
 from tasks.workspace import Workspace
@@ -36,6 +37,7 @@ class EvaluatedModel:
     seed: int = 0
     kind: LearnsFrom = "documents"
     which: str = ""  # of several of this label, as it is told
+    rival: bool = False  # not a model of ours: there is its evaluation, and nothing stored to be served
 
 
 @task(
@@ -66,6 +68,8 @@ def evaluate(model: Path, prepared: Path, measures: MeasureSettings, label: str,
         with executor_for(workspace.cluster, workspace.threads) as executor:
             step.begin()
             evaluation = measure(tagger, rows, **options, executor=executor, progress=report_traffic(step, executor))
+        if measures.timed:
+            evaluation = with_costs(evaluation, costs_of(model, tagger, rows))
         with write_dataset(folder, "evaluation", **plan.manifest) as writer:
             evaluation.save(writer.folder)
 

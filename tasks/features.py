@@ -19,8 +19,9 @@ from tagcore.text.saving import read_params
 from tasks.cache import PlannedResult, is_transient, run_cached, stored_folder, stored_key
 from tasks.cluster.backends import report_traffic
 from tasks.cluster.sessions import copy_files_to_workers, executor_for
+from tasks.feature_settings import FeatureSettings
 from tasks.progress import ProgressReporter
-from tasks.recipe_settings import FeatureSettings, SplitSettings
+from tasks.recipe_settings import SplitSettings
 from tasks.workspace import Workspace
 
 

@@ -24,6 +24,7 @@ from tasks.classes.model_card import classifier_card, classifier_facts
 from tasks.classes.split import split_rows
 from tasks.classes.train import train_classifier
 from tasks.evaluate import evaluate, values_of_tagger
+from tasks.feature_settings import FeatureSettings
 from tasks.features import count_cells, features
 from tasks.ingest import ingest
 from tasks.ratings.evaluate import evaluate_recommender, values_of_recommender
@@ -33,7 +34,7 @@ from tasks.ratings.model_card import recommender_card, recommender_facts
 from tasks.ratings.split import split_ratings
 from tasks.ratings.train import train_recommender
 from tasks.recipe import Recipe
-from tasks.recipe_settings import FeatureSettings, ModelSettings, SplitSettings
+from tasks.recipe_settings import ModelSettings, SplitSettings
 from tasks.registry.model_card import tagger_card, tagger_facts
 from tasks.registry.served import RECOMMENDER, TAGGER, ServedForm
 from tasks.reporting.examples import sample_texts, suggest_examples

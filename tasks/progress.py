@@ -27,6 +27,19 @@ def listen(listener: Listener) -> Iterator[None]:
         _listeners.remove(listener)
 
 
+@contextmanager
+def noted_steps() -> Iterator[list[list[str]]]:
+    """Gathers the titles and remarks of all steps that end, made or standing, in their order."""
+    steps: list[list[str]] = []
+
+    def note(step: "ProgressReporter", event: str) -> None:
+        if event in ("made", "stands"):
+            steps.append([step.title, step.remark])
+
+    with listen(note):
+        yield steps
+
+
 @dataclass
 class ProgressReporter:
     """One piece of work as seen from outside. Calling it reports progress, as tagcore's `Progress`."""
@@ -36,6 +49,7 @@ class ProgressReporter:
     total: int = 0
     known: dict[str, float] = field(default_factory=dict)
     remark: str = ""  # what a person should know of the result
+    costs: dict[str, float] = field(default_factory=dict)  # what else it took, for the record
     every_seconds: float = 2.0
     begun: float = 0.0
     begun_cpu: float = 0.0

@@ -13,17 +13,20 @@ from pydantic import BaseModel, Field, ValidationError, field_validator, model_v
 from tagcore.corpus import DOCUMENT_FIELDS
 from tagcore.metrics.catalogue import find, primary_names
 from tagcore.readers.web.urls import without_logins
+from tasks.feature_settings import FeatureSettings
 from tasks.nights.settings import WarmSettings
+from tasks.recipe_part import RecipePart
 from tasks.recipe_settings import (
+    ChoiceSettings,
     DataSettings,
-    FeatureSettings,
     MeasureSettings,
     ModelSettings,
     PromotionSettings,
-    RecipePart,
+    RivalSettings,
     SplitSettings,
     TuningSettings,
 )
+from tasks.search.space import SearchRange, Space
 from tasks.setting_names import settings_beside
 
 _USUAL: dict[str, dict[str, Any]] = {  # measures of kinds of data other than documents
@@ -48,13 +51,21 @@ class Recipe(RecipePart):
     features: FeatureSettings = FeatureSettings()
     chosen_features: list[str] = Field([], description="features that a person set: these beat a data card's")
     models: list[ModelSettings] = Field(min_length=1)
+    rivals: list[RivalSettings] = Field([], description="other people's taggers, for `tagflow experiment` on documents")
     measures: MeasureSettings = MeasureSettings()
     published: dict[str, dict[str, float]] = Field(
         default_factory=dict, description="figures of a paper, by model and measure, to be drawn beside ours"
     )
+    published_on: dict[str, dict[str, dict[str, float]]] = Field(
+        default_factory=dict, description="the same by data set: told below the table of that set"
+    )
     promotion: PromotionSettings = PromotionSettings()
     warm: WarmSettings = WarmSettings()
+    choice: ChoiceSettings | None = None
     tuning: TuningSettings | None = None
+    search: dict[str, dict[str, SearchRange | list[Any]]] = Field(
+        default_factory=dict, description="what [tuning] may choose, by class of model; see tasks/search/space.py"
+    )
     grid: dict[str, list[Any]] = Field(default_factory=dict, description='settings such as "features.stem" to vary')
 
     @model_validator(mode="before")
@@ -81,6 +92,35 @@ class Recipe(RecipePart):
             if name not in allowed:
                 raise ValueError(f"{name}: as it is set, it is for documents alone, and data.kind is {kind!r}")
         return self
+
+    @model_validator(mode="after")
+    def _features_go_together(self) -> "Recipe":
+        """Refuses features that no vectoriser takes, before any work."""
+        own: dict[str, dict[str, Any]] = {"features": {}}
+        own |= {f"models.{number}.features": model.features for number, model in enumerate(self.models)}
+        for where, changes in own.items():
+            try:
+                self.features.on_top_of(**changes).require_sound()
+            except ValueError as error:
+                raise ValueError(f"{where}: {error}") from None
+        return self
+
+    @model_validator(mode="after")
+    def _search_is_of_models_that_are_tuned(self) -> "Recipe":
+        """Refuses what a search would never look at."""
+        classes = [model.model for model in self.models]
+        for name in self.search:
+            if name not in classes:
+                raise ValueError(f"search.{name}: there is no such model in the recipe, only {', '.join(classes)}")
+            if self.tuning is None or self.tuning.sampler == "grid":
+                raise ValueError(f'search.{name}: expected [tuning] with sampler = "tpe" or "random" beside it')
+            if empty := [setting for setting, values in self.search[name].items() if values == []]:
+                raise ValueError(f"search.{name}.{empty[0]}: no values to choose from")
+        return self
+
+    def space_of(self, model: ModelSettings) -> Space:
+        """What a search may choose for the model: the values of its grid, and what the recipe's search has for it."""
+        return {**model.grid, **self.search.get(model.model, {})}
 
     def _set_for_ratings(self) -> list[str]:
         """Names the settings that say something of ratings alone."""
@@ -109,9 +149,10 @@ class Recipe(RecipePart):
             "split.after": split.after is not None or split.until is not None,
             "features": self.features != FeatureSettings(),
             "measures.labelling": bool(self.measures.labelling),
+            "rivals": bool(self.rivals),
         }
         for number, model in enumerate(self.models):
-            calibrate = model.calibrate == "platt"  # the default says nothing of what was asked for
+            calibrate = model.calibrate not in (None, "isotonic")  # the default says nothing of what was asked for
             of_model = {"features": model.features, "calibrate": calibrate, "thresholds": model.thresholds}
             of_model["most_cells"] = model.most_cells
             settings |= {f"models.{number}.{name}": bool(value) for name, value in of_model.items()}
@@ -172,7 +213,7 @@ class Recipe(RecipePart):
     @property
     def searches_each_split(self) -> bool:
         """Whether a search on validation documents is made for every split anew."""
-        return self.tuning is not None and self.split.redraw
+        return (self.tuning is not None or self.choice is not None) and self.split.redraw
 
     def all_models(self) -> list[ModelSettings]:
         """Lists the models of all grids."""

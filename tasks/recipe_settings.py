@@ -1,11 +1,11 @@
-"""The groups of a recipe's settings: data, split, features, models, measures, tuning and promotion."""
+"""The groups of a recipe's settings: data, split, models, measures, tuning and promotion."""
 
-import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
+from itertools import pairwise
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator
 
 from tagcore.labelling.rules import rule_named, rule_names
 from tagcore.metrics.catalogue import find, primary_names, rule_of
@@ -13,23 +13,20 @@ from tagcore.metrics.measure import SUGGESTED, LearnsFrom
 from tagcore.readers.merged_tags import RULES as TAG_RULES
 from tagcore.readers.merged_tags import Rule as TagRule
 from tagcore.readers.web.urls import has_login, is_url
-from tagcore.text.tokens import TOKEN_PATTERN
+from tasks.feature_settings import FeatureSettings
+from tasks.recipe_part import RecipePart
+from tasks.search.space import grid_points
 
 DEMOS = ("demo", "demo-media", "demo-rings")
 CROSS_VALIDATED = "cross-validated"
 DEMO_SITE = "demo-site"
+OWN_FEATURE = "features."  # before a setting of a search that is no parameter of the model
 
 Profiles = Literal["given", "rated items"]
 
 Rule = Annotated[
     str, AfterValidator(lambda name: rule_named(name).name), Field(json_schema_extra={"enum": list(rule_names())})
 ]
-
-
-class RecipePart(BaseModel):
-    """A group of settings; unknown names are errors."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class CrawlSettings(RecipePart):
@@ -190,35 +187,6 @@ class SplitSettings(RecipePart):
         return redraw
 
 
-class FeatureSettings(RecipePart):
-    """The vectoriser's settings, named as scikit-learn's TfidfVectorizer names them."""
-
-    strip_accents: Literal["ascii", "unicode"] | None = None
-    lowercase: bool = True
-    analyzer: Literal["word", "char", "char_wb"] = "word"
-    token_pattern: str = TOKEN_PATTERN
-    ngram_range: tuple[int, int] = Field((1, 1), description="shortest and longest n-gram, such as [1, 2]")
-    stop_words: Literal["english"] | list[str] | None = None
-    stem: str | None = Field(None, description="a Snowball language, such as english")
-    vocabulary: list[str] | None = Field(None, description="the terms to know, instead of those of the documents")
-    min_df: int | float = 1
-    max_df: int | float = 1.0
-    max_features: int | None = None
-    sublinear_tf: bool = False
-    use_idf: bool = True
-    smooth_idf: bool = True
-    binary: bool = False
-    norm: Literal["l1", "l2"] | None = "l2"
-    fields: dict[str, float] | None = Field(
-        None, description="weights of named fields, such as {title = 4, text = 1}; none: title and text as one text"
-    )
-    own_columns: list[str] = Field([], description="fields whose words have columns of their own")
-
-    def on_top_of(self, **changes: Any) -> "FeatureSettings":
-        """Checks and applies changes to some of the settings."""
-        return FeatureSettings.model_validate(self.model_dump() | changes)
-
-
 class ModelChoice(RecipePart):
     """One model of the house by class name, and its parameters."""
 
@@ -232,8 +200,13 @@ class ModelSettings(ModelChoice):
     grid: dict[str, list[Any]] = Field(default_factory=dict)
     features: dict[str, Any] = Field(default_factory=dict, description="on top of the recipe's, for this model alone")
     calibrate: Annotated[
-        Literal["isotonic", "platt"] | None, BeforeValidator(lambda given: None if given == "none" else given)
-    ] = Field("isotonic", description='how scores become probabilities of being right; "none" leaves them as they are')
+        Literal["better", "isotonic", "platt", "frequency"] | None,
+        BeforeValidator(lambda given: None if given == "none" else given),
+    ] = Field(
+        "isotonic",
+        description='how scores become probabilities of being right: "frequency" is Platt\'s with the frequency of the '
+        'tag, "better" this or isotonic; "none" leaves them as they are',
+    )
     most_cells: int | None = Field(
         None, ge=1, description="words × tags: where there are more the model is left out, and that is said"
     )
@@ -268,18 +241,36 @@ class ModelSettings(ModelChoice):
 
     def expand(self) -> Iterator["ModelSettings"]:
         """Gives one model for every point of the grid."""
-        for values in itertools.product(*self.grid.values()):
-            point = dict(zip(self.grid, values, strict=True))
-            called = self.called and self.called + "".join(f" {name}={value}" for name, value in point.items())
-            yield self.model_copy(update={"params": {**self.params, **point}, "grid": {}, "called": called})
+        return map(self.at, grid_points(self.grid))
+
+    def at(self, point: Mapping[str, Any]) -> "ModelSettings":
+        """Gives the model with these parameters, and with features of its own where they are named `features.…`."""
+        own = {name.removeprefix(OWN_FEATURE): v for name, v in point.items() if name.startswith(OWN_FEATURE)}
+        params = {name: value for name, value in point.items() if not name.startswith(OWN_FEATURE)}
+        called = self.called and self.called + "".join(f" {name}={value}" for name, value in point.items())
+        changes = {"params": self.params | params, "features": self.features | own, "grid": {}, "called": called}
+        return self.model_copy(update=changes)
+
+
+class RivalSettings(RecipePart):
+    """Somebody else's tagger, which learns from the rows of the recipe's first model in a Python of its own."""
+
+    rival: Literal["omikuji", "napkinxc"]
+    settings: dict[str, Any] = Field(default_factory=dict, description="what it takes, by its own names")
+    called: str = Field("", description="its name in tables")
+
+    @property
+    def label(self) -> str:
+        """Its name in tables."""
+        return self.called or self.rival + "".join(f" {name}={value}" for name, value in self.settings.items())
 
 
 class MeasureSettings(RecipePart):
     """Of rankings, at each of `ks`; and of the labels that each rule of `labelling` gives."""
 
-    ks: list[int] = [1, 3, 5, 10]
+    ks: list[int] = Field([1, 3, 5, 10])
     primary: str = Field("nDCG@5", validate_default=True, description="what is best; MAE where ratings are learnt from")
-    labelling: list[Rule] = []
+    labelling: list[Rule] = Field([])
     columns: list[str] = Field([], description="what tables show instead of the usual measures, such as exact@3")
     against: str = Field("", description="a model by its name in tables, with which all others are compared, too")
     timed: int = Field(0, ge=0, description="so many documents are tagged one by one and timed")
@@ -310,11 +301,52 @@ class MeasureSettings(RecipePart):
         return columns
 
 
+class ChoiceSettings(RecipePart):
+    """Settings that a corpus decides: each option in turn, on top of those taken before it, is tried by a quick model
+    on validation documents, and taken where it is surely better. Later nights use what was chosen."""
+
+    options: list[dict[str, Any]] = Field(
+        description='such as {"features.fields" = { title = 4, text = 1 }} or {"models.OneVsRestLinear.C" = 0.2}'
+    )
+    documents: int = Field(6000, ge=100, description="to learn and to validate from, at most")
+    validation: float = Field(0.3, gt=0, lt=1, description="share of them to validate on")
+    seconds: float = Field(120, ge=0, description="no further option is tried after so long")
+    renew: bool = Field(False, description="choose again, whatever was chosen before")
+
+    @field_validator("options")
+    @classmethod
+    def _of_features_and_models(cls, options: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        for option in options:
+            features = {name.removeprefix("features."): v for name, v in option.items() if name.startswith("features.")}
+            if unknown := sorted(set(features) - set(FeatureSettings.model_fields)):
+                raise ValueError(f"there is no feature {unknown[0]!r}")
+            FeatureSettings.model_validate(features)
+            for name in option:
+                parts = name.split(".")
+                if len(parts) != (2 if parts[0] == "features" else 3) or parts[0] not in ("features", "models"):
+                    raise ValueError(f'{name!r} cannot be chosen, expected "features.NAME" or "models.CLASS.PARAMETER"')
+        return options
+
+
 class TuningSettings(RecipePart):
-    """Every model's grid is searched on validation documents; only its best point is measured on the test."""
+    """Every model's settings are searched on validation documents; only the best are measured on the test.
+
+    The sampler "grid" tries every point of the models' grids. "tpe" and "random" try `trials` points of the grids and
+    of the recipe's `search`, each on growing `shares` of the rows, and no further once it is below the others' median.
+    """
 
     validation: float = Field(0.2, gt=0, lt=1, description="share of the training documents")
     measure: str | None = Field(None, description='such as "macro-F1 (class-mass)"; none is the primary one')
+    sampler: Literal["grid", "tpe", "random"] = "grid"
+    trials: int = Field(30, ge=1, description="of every model")
+    shares: tuple[float, ...] = Field((0.25, 1.0), description="of the rows to learn from, growing up to 1.0")
+
+    @field_validator("shares")
+    @classmethod
+    def _grow_to_all(cls, shares: tuple[float, ...]) -> tuple[float, ...]:
+        if not shares or shares[-1] != 1 or shares[0] <= 0 or any(a >= b for a, b in pairwise(shares)):
+            raise ValueError("expected growing numbers above 0, the last of them 1.0")
+        return shares
 
     @property
     def rule(self) -> str | None:

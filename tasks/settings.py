@@ -38,6 +38,7 @@ class Settings(BaseSettings):
     cluster_ca: Path | None = None  # with the next two: the files to speak to a tls:// scheduler with
     cluster_cert: Path | None = None
     cluster_key: Path | None = None
+    rivals: dict[str, Path] = {}  # name -> a Python that has this tagger of other people's, for recipes with rivals
     logins: dict[str, SecretStr] = {}  # host -> user:password, told to that host alone when a crawl asks it
 
     @classmethod
@@ -75,6 +76,10 @@ class Settings(BaseSettings):
     @property
     def artifacts(self) -> Path:
         return self.state / "mlartifacts"
+
+    def report_folder(self, name: str) -> Path:
+        """The folder of tables and plots of the latest run of this name."""
+        return self.state / "reports" / name
 
 
 def config_file() -> Path:

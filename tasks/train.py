@@ -1,5 +1,6 @@
 """From features to a stored tagger."""
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from tagcore.features.build import VECTORISER, tag_frequencies
 from tagcore.features.growth import inherited_rows
 from tagcore.features.rows import StoredRows
 from tagcore.fitting import fit_calibrated, make_model, take_further, warm_up
+from tagcore.kept_fits import KeptFits
 from tagcore.store.datasets import Dataset
 from tagcore.tag_model import TagModel
 from tagcore.tagger import Tagger
@@ -19,6 +21,8 @@ from tasks.cache import PlannedResult, is_transient, run_cached, stored_key
 from tasks.cluster.backends import report_traffic
 from tasks.cluster.sessions import copy_to_workers, executor_for
 from tasks.cluster.storage import storage_at
+from tasks.costs import TRAIN_CPU_SECONDS, WORKING_MIB
+from tasks.memory import watch_memory
 from tasks.progress import ProgressReporter
 from tasks.recipe_settings import ModelSettings
 from tasks.thresholds import stored_thresholds
@@ -56,14 +60,16 @@ def train(
     workspace: Workspace,
     thresholds: Path | None = None,
     which: str = "",
+    kept: Path | None = None,
     parent: Path | None = None,
     why: str = "",
 ) -> State[Path]:
     """Trains one model. Where that happens, and on how many threads, changes no bit.
 
-    `thresholds` are stored ones that the tagger shall label by; `which` tells the training from others of its model. A
-    training that was killed goes on from its last checkpoint. With a `parent`, the tagger of the night before, only the
-    documents are learnt that are new since; `why` tells a person what was decided.
+    `thresholds` are stored ones that the tagger shall label by; `which` tells the training from others of its model;
+    `kept` is the folder of fits that it shares with others on the same features. A training that was killed goes on
+    from its last checkpoint. With a `parent`, the tagger of the night before, only the documents are learnt that are
+    new since; `why` tells a person what was decided.
     """
     estimator = make_model(model.model, model.params, seed, TagModel)
     inputs = {"features": stored_key(prepared, "features")}
@@ -85,7 +91,7 @@ def train(
         rows = copy_to_workers(StoredRows.open(prepared, "train"), workspace.cluster, inputs["features"])
         warm_up(estimator, rows)
         places = storage_at(workspace.cluster.root).inside("checkpoints")
-        with executor_for(workspace.cluster, workspace.threads) as executor:
+        with executor_for(workspace.cluster, workspace.threads) as executor, watch_memory() as memory:
             step.begin()
             calibrator = fit_calibrated(
                 estimator,
@@ -95,7 +101,10 @@ def train(
                 executor=executor,
                 progress=report_traffic(step, executor),
                 checkpoints=Checkpoints(places.inside(plan.key), plan.key),
+                kept=None if kept is None else KeptFits(kept),
             )
+        step.costs[WORKING_MIB] = memory.mebibytes
+        step.costs[TRAIN_CPU_SECONDS] = time.process_time() - step.begun_cpu
         vectoriser = Vectoriser.load(data.folder / VECTORISER)
         limits = None if thresholds is None else stored_thresholds(thresholds)
         shares = tag_frequencies(data, "train") / data.counts["train"]

@@ -9,6 +9,10 @@ from hypothesis import is_hypothesis_test, settings
 
 from tests.command import Tagflow
 
+# the parts of `make test` share the cores: a second BLAS thread in each of them mostly spins: up to six times the CPU
+for library in ("OMP", "OPENBLAS", "MKL"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
 # no deadline: a first call compiles. `make test` says the same on every machine; TAGFLOW_EXAMPLES=10 (`make test-all`)
 # draws freely, ten times what every test asks for, and what it finds becomes an explicit @example
 TIMES = int(os.environ.get("TAGFLOW_EXAMPLES", "0"))

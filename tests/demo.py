@@ -3,9 +3,10 @@
 from pathlib import Path
 
 from flows.recipes import load_recipe
+from tasks.feature_settings import FeatureSettings
 from tasks.features import features
 from tasks.ingest import ingest
-from tasks.recipe_settings import DataSettings, FeatureSettings
+from tasks.recipe_settings import DataSettings
 from tasks.workspace import Workspace
 
 

@@ -1,5 +1,5 @@
-"""`python -m tests.state_hashes [--data DIR] [--against FILE]`: a hash of the stored arrays of every model, fitted on
-fixed planted rows and on bibtex.
+"""`python -m tests.state_hashes [--data DIR] [--against FILE] [--ratings]`: a hash of the stored arrays of every model,
+fitted on fixed planted rows and on bibtex, models of ratings on planted ratings.
 
 A change of places, names or seams leaves every hash as it was; a change of arithmetic shows here before it shows in a
 table. Hashes hold for one CPU type and one set of library versions, so none is committed: write them before a change
@@ -18,10 +18,13 @@ import scipy.sparse as sp
 
 import tagcore.baselines as baselines
 import tagcore.models as models
+from tagcore.base import Estimator
+from tagcore.synthetic.ratings import PlantedRatings
 from tagcore.tag_model import TagModel
 from tests.problems import official_split
 
 QUICK = {"max_iter": 5}
+PUBLISHED = {"variant": "coupled", "noise": 0.01}  # of BOMC
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("Popular", {}),
     ("KNN", {}),
@@ -41,10 +44,10 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("WSABIE", QUICK),
     ("BCS", {"rank": 20}),
     ("BOMC", {}),
-    ("BOMC", {"variant": "independent", "noise": 1.0}),
-    ("BOMC", {"parallel": "classes", "merge_every": 200, "warm_up": 100, "n_shards": 3}),
-    ("BOMC", {"skew": "running", "drift": 0.001, "shuffle": False}),
-    ("BOMC", {"flip": [0.001, 0.0]}),
+    ("BOMC", PUBLISHED),
+    ("BOMC", PUBLISHED | {"parallel": "classes", "merge_every": 200, "warm_up": 100, "n_shards": 3}),
+    ("BOMC", PUBLISHED | {"skew": "running", "drift": 0.001, "shuffle": False}),
+    ("BOMC", PUBLISHED | {"flip": [0.001, 0.0]}),
     ("BMLPL", QUICK | {"n_topics": 16}),
     ("BMLPL", QUICK | {"n_topics": 16, "objective": "geo", "learn_r": True, "learn_tau": True}),
     ("BMLPL", QUICK | {"n_topics": 8, "solver": "exact"}),
@@ -60,6 +63,25 @@ PARTLY_OBSERVED = [
     ("BCS", {"rank": 10, "max_iter": 2}),
     ("BMLPL", QUICK | {"n_topics": 8, "missing": "mask"}),
 ]
+DESCENT = {"solver": "gd", "max_iter": 20, "random_state": 1}
+ALL_LINKS = {"similarity": "pearson", "scope": "common", "n_neighbors": None}
+RATING_CASES: list[tuple[str, dict[str, Any]]] = [
+    ("ItemMean", {}),
+    ("UserMean", {}),
+    ("DampedBiases", {}),
+    ("ItemKNN", {}),
+    ("PopularItems", {}),
+    ("PMF", {"random_state": 1}),
+    ("PMF", DESCENT),
+    ("TagiCoFi", {"random_state": 1}),
+    ("TagiCoFi", {"gamma": 3.0, "similarity": "euclidean", "laplacian": "meandeg", "n_factors": 4, "random_state": 1}),
+    ("TagiCoFi", {"feedback": "counts", "alpha": 0.1, "n_shards": 3, "random_state": 1}),
+    ("TagiCoFi", {"profiles": "rated", "random_state": 1}),
+    ("TagiCoFi", DESCENT),
+    ("TagiCoFi", DESCENT | ALL_LINKS | {"step": 0.001, "biases": "none", "gamma": 1.0}),
+    ("TagiCoFi", DESCENT | {"schedule": "jacobi", "n_shards": 3, "n_factors": 7}),
+    ("ShuffledTagiCoFi", {"random_state": 1}),
+]
 
 XY = tuple[sp.csr_matrix, sp.csr_matrix]
 
@@ -74,7 +96,7 @@ def planted() -> XY:
     return sp.csr_matrix(X, dtype=np.float64), sp.csr_matrix(Y, dtype=np.float64)
 
 
-def state_hash(model: TagModel) -> str:
+def state_hash(model: Estimator) -> str:
     """Of names, types, shapes and bytes of the fitted arrays."""
     digest = hashlib.sha256()
     for name, values in sorted(model.parts()["arrays"].items()):
@@ -103,16 +125,31 @@ def lines(data: dict[str, XY]) -> list[str]:
     return found
 
 
+def rating_lines() -> list[str]:
+    """The same of models of ratings."""
+    made = PlantedRatings(600, 300, n_tags=120, seed=11)
+    ratings, taggings = made.ratings(), made.taggings()
+    found = []
+    for name, params in RATING_CASES:
+        model = getattr(models, name, None) or getattr(baselines, name)
+        found.append(f"{name}\t{params}\tplanted ratings\t{state_hash(model(**params).fit(ratings, taggings))}")
+        print(found[-1], flush=True)
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.state_hashes", description=__doc__)
     parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
     parser.add_argument("--against", type=Path, help="hashes written earlier; exit code 1 where one differs")
+    parser.add_argument("--ratings", action="store_true", help="only models of ratings, in half a minute")
     args = parser.parse_args()
-    data = {"planted": planted()}
-    if (args.data / "bibtex").is_dir():
-        X, Y, _, _ = official_split(args.data / "bibtex")
-        data["bibtex"] = X[:2000], Y[:2000]
-    found = lines(data)
+    found = rating_lines()
+    if not args.ratings:
+        data = {"planted": planted()}
+        if (args.data / "bibtex").is_dir():
+            X, Y, _, _ = official_split(args.data / "bibtex")
+            data["bibtex"] = X[:2000], Y[:2000]
+        found += lines(data)
     if args.against:
         before = set(args.against.read_text().splitlines())
         different = [line for line in found if line not in before]

@@ -28,9 +28,9 @@ def one_line(name: str) -> str:
 
 def cannot_explain(tagger: "Tagger") -> str:
     """One line that says so, and which models can."""
-    from tagcore.base import MODELS
+    from tagcore.base import registered_models
 
-    able = ", ".join(sorted(name for name, known in MODELS.items() if hasattr(known, "explain")))
+    able = ", ".join(sorted(name for name, known in registered_models().items() if hasattr(known, "explain")))
     return f"{type(tagger.model).__name__} cannot explain its suggestions; these models can: {able}"
 
 

@@ -3,13 +3,10 @@
 import errno
 from collections.abc import Iterator
 
-from infra.stack.part import StackError
-from infra.stack.prefect import PrefectServerError
-
 STANDS = "what is finished stands, the same command goes on from there"
 
 # their messages are written for users
-_TOLD = (ValueError, OSError, FloatingPointError, PrefectServerError, StackError)
+_TOLD = (ValueError, OSError, FloatingPointError)
 _DISK_FULL = ("no space left on device", "disk is full", "disk full")  # safetensors, sqlite and others wrap the errno
 _HTTP = {"httpx", "httpcore"}
 
@@ -20,7 +17,10 @@ def one_line_of(error: BaseException) -> str | None:
         if _is_disk_full(cause):
             where = f" ({cause.filename})" if isinstance(cause, OSError) and cause.filename else ""
             return f"no space is left on the disk{where}; make room: {STANDS}"
-    if isinstance(error, _TOLD):
+    from infra.stack.part import StackError  # here: no command needs them to start
+    from infra.stack.prefect import PrefectServerError
+
+    if isinstance(error, (*_TOLD, PrefectServerError, StackError)):
         return str(error)
     if any(_is_of_prefect(cause) for cause in _causes(error)):
         first = str(error).partition("\n")[0]

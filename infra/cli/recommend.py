@@ -30,13 +30,19 @@ def recommend(
     Items are told by their titles where the data has some. For someone whom the model does not know, --tags tells which
     tags this person uses; that needs a model that learns from tags, such as TagiCoFi.
     """
-    from infra.cli.served import served_folder
-    from tagcore.recommender import Recommender
+    from tagcore.serving import serve_only
+
+    serve_only()  # before models are imported
+    from infra.cli.served import do_without_pandas, served_folder
 
     if bool(user) == (tags is not None):
         raise ValueError('expected the name of a user, or --tags "some, tags"')
     console = Console(as_json)
-    recommender = Recommender.load(served_folder(model, home, "recommender"))
+    folder = served_folder(model, home, "recommender")
+    do_without_pandas()  # not before: MLflow may have been asked, which does need it
+    from tagcore.recommender import Recommender
+
+    recommender = Recommender.load(folder)
     if tags is not None:
         wanted = [tag.strip() for tag in tags.split(",") if tag.strip()]
         found = recommender.recommend_for_tags(wanted, k)

@@ -1,6 +1,21 @@
 """The stored folder of the model that a command asks: the one that was named, or the one in service."""
 
+import sys
 from pathlib import Path
+
+
+class _NoPandas:
+    """An importer that finds no pandas."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError("pandas is not needed to ask a model", name=name)
+
+
+def do_without_pandas() -> None:
+    """Lets imports of pandas fail from now on: pyarrow imports it wherever it can, and does as well without."""
+    if "pandas" not in sys.modules:
+        sys.meta_path.insert(0, _NoPandas())
 
 
 def served_folder(model: str | None, home: Path | None, kind: str) -> Path:
@@ -36,13 +51,13 @@ def _champion_here(model: str | None, home: Path | None, kind: str) -> Path | No
     """The folder of the champion that is asked for, or of the only one of this kind; None where the registry must be
     asked."""
     from tagcore.store.datasets import stored_kind
-    from tasks.registry.local import champion_folders
+    from tasks.registry.local import champions_here
     from tasks.settings import load_settings
 
     settings = load_settings(home=home)
     if settings.mlflow is not None:
         return None
-    folders = champion_folders(settings.database)
+    folders = {name: champion.folder for name, champion in champions_here(settings.database).items()}
     if model is None:
         right = [folder for folder in folders.values() if len(folders) == 1 or stored_kind(folder) == kind]
         return right[0] if len(right) == 1 else None

@@ -77,6 +77,9 @@ def tag(
     the next topic). Where no word decided, a line says why. A blend tells what each of its members says of the tag, and
     what the words did to the score of the first of them that can tell.
     """
+    from tagcore.serving import serve_only
+
+    serve_only()  # before models are imported
     from infra.cli.explanation import cannot_explain
     from infra.cli.tagged import JsonLines, Lines, open_output, require_form
     from infra.cli.texts import open_texts
@@ -211,7 +214,10 @@ def _is_written(text: "Document") -> bool:
 
 def load_tagger(model: str | None, home: Path | None) -> "Tagger":
     """From a folder, a registry address, or the one champion of the state folder's registry."""
-    from infra.cli.served import served_folder
+    from infra.cli.served import do_without_pandas, served_folder
+
+    folder = served_folder(model, home, "model")
+    do_without_pandas()  # not before: MLflow may have been asked, which does need it
     from tagcore.tagger import Tagger
 
-    return Tagger.load(served_folder(model, home, "model"))
+    return Tagger.load(folder)

@@ -2,12 +2,12 @@
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.preprocessing import normalize
 
 from tagcore.base import require_array, require_csr
 from tagcore.baselines.popular import document_shares, require_shares
 from tagcore.features.rows import Rows, load_all
 from tagcore.parameters import POSITIVE, Whole, limits
+from tagcore.scikit import normalize
 from tagcore.tag_model import TagModel
 from tagcore.training import FitContext
 

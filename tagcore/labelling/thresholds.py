@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 from safetensors.numpy import load_file, save_file
-from sklearn.base import clone
 
 from tagcore.label_matrix import label_matrix
 from tagcore.labelling.kernels.thresholds import best_thresholds, count_negatives, gather_positives
 from tagcore.progress import Progress, no_progress
+from tagcore.scikit import clone
 from tagcore.scoring.blocks import ScoreBlocks, checked_blocks
 from tagcore.shards import Executor
 from tagcore.tag_model import TagModel

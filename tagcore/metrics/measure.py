@@ -20,6 +20,7 @@ Of = Literal[
     "rule",  # the labels that a labelling rule gives: `Tally`
     "probabilities",  # what a tagger promises of its suggestions: `SuggestionProbabilities`
     "times",  # what single documents take: `TaggingTimes`
+    "costs",  # what training and many documents take: `Costs`
     "classes",  # predicted against true classes, and what that cost: `ClassOutcomes`
     "ratings",  # predicted against true ratings, added up user by user: `RatingErrors`
     "new users",  # the same, of users without a rating to learn from

@@ -1,5 +1,7 @@
 """Rows of unit length, as most models want them."""
 
+from copy import copy
+
 import scipy.sparse as sp
 
 from tagcore.kernels.sparse import unit_rows
@@ -15,7 +17,8 @@ def normalise_rows(X: sp.csr_matrix, wanted: bool) -> sp.csr_matrix:
     # read-only views: numba compiles anew for writable arrays
     data, indptr = X.data.view(), X.indptr.view()
     data.flags.writeable = indptr.flags.writeable = False
+    rows = copy(X)  # flat: a constructor would check what is known to be good, for longer than a row is scored
+    rows.data = unit_rows(data, indptr)
     # copies, as `normalize` gives: what reads these rows sees writable arrays wherever X came from
-    rows = sp.csr_matrix((unit_rows(data, indptr), X.indices.copy(), X.indptr.copy()), shape=X.shape)
-    rows.has_sorted_indices, rows.has_canonical_format = X.has_sorted_indices, X.has_canonical_format
+    rows.indices, rows.indptr = X.indices.copy(), X.indptr.copy()
     return rows

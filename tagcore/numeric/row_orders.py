@@ -1,7 +1,8 @@
 """The orders in which online learners visit rows."""
 
 import numpy as np
-from sklearn.utils import check_random_state
+
+from tagcore.scikit import check_random_state
 
 
 def pass_orders(n: int, passes: int, shuffle: bool, random_state: int) -> np.ndarray:

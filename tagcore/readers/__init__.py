@@ -13,6 +13,13 @@ jsonl ['flour, water, yeast'] ['bread']
 >>> folder.cleanup()
 """
 
-from tagcore.readers.open import open_source
+from typing import TYPE_CHECKING
+
+from tagcore.on_demand import names_on_demand
+
+if TYPE_CHECKING:
+    from tagcore.readers.open import open_source
 
 __all__ = ["open_source"]
+
+__getattr__ = names_on_demand(__name__, __file__)

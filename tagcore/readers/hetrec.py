@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tagcore.corpus import Block
-from tagcore.readers.bad_rows import BadValue, ReadError
+from tagcore.readers.bad_rows import BadValue, ReadError, shorten
 from tagcore.readers.companions import companion_file
 from tagcore.readers.ids import DocumentIds
 from tagcore.readers.input_files import InputFile, ReadLimits
@@ -70,7 +70,8 @@ class HetRecBookmarks(Source):
                 if not head:
                     head = [name.strip() for name in found]
                     if missing := [name for name in needed if name not in head]:
-                        raise ReadError(f"{file.name}: no column {missing[0]!r} in its head {', '.join(head[:20])}")
+                        shown = ", ".join(map(shorten, head[:20]))
+                        raise ReadError(f"{file.name}: no column {missing[0]!r} in its head: {shown}")
                 elif len(found) < len(head):
                     expected = f"{len(head)} cells with tabs between them, as in the head"
                     self._rejected_rows.add(file.name, line, len(found), expected, row.encode())

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tagcore.corpus import Block
-from tagcore.readers.bad_rows import BadValue, ReadError
+from tagcore.readers.bad_rows import BadValue, ReadError, shorten
 from tagcore.readers.ids import DocumentIds
 from tagcore.readers.input_files import InputFile
 from tagcore.readers.records import DEFAULT_NAMES, BlockBuilder, TextOptions, looks_like_html
@@ -30,7 +30,7 @@ class Parquet(Source):
             rows = BlockBuilder(self.tags, ids, number, file.split, self._id_prefix(file), self.options.further)
             line = 0
             for batch in self._batches(file):
-                for record in batch.to_pylist():
+                for record in batch:
                     line += 1
                     try:
                         rows.add(line, self._by_field(record))
@@ -41,7 +41,7 @@ class Parquet(Source):
                     html = looks_like_html(rows.texts) if html is None else html
                     yield rows.block(html)
 
-    def _batches(self, file: InputFile) -> Iterator[pa.RecordBatch]:
+    def _batches(self, file: InputFile) -> Iterator[list[dict[str, Any]]]:
         if file.member is not None:
             raise ReadError(f"{file.name}: parquet inside a zip, expected the file by itself")
         try:
@@ -50,9 +50,10 @@ class Parquet(Source):
                 self.options.check_names(present, file.name)
                 wanted = [n for field in DEFAULT_NAMES for n in self.options.names(field)]
                 wanted += [name for name in self.options.further if name not in wanted]
-                yield from table.iter_batches(_ROWS, columns=[name for name in wanted if name in present])
+                for batch in table.iter_batches(_ROWS, columns=[name for name in wanted if name in present]):
+                    yield batch.to_pylist()
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            raise ReadError(f"{file.name}: not readable as parquet ({error})") from error
+            raise ReadError(f"{file.name}: not readable as parquet ({shorten(str(error))})") from error
 
     def _by_field(self, record: dict[str, Any]) -> dict[str, Any]:
         found = {}

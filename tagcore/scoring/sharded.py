@@ -51,9 +51,9 @@ class Scorer:
             return cls(model.model, model.calibrator, model.thresholds)
         return cls(model, None, getattr(model, "thresholds", None))
 
-    def proba(self, scores: np.ndarray) -> np.ndarray:
-        """Scores as probabilities of being right."""
-        return self.calibrator(scores) if self.calibrator else self.model.proba(scores)
+    def proba(self, scores: np.ndarray, tags: np.ndarray | None = None) -> np.ndarray:
+        """Scores as probabilities of being right; `tags` are theirs, or the columns are all tags in order."""
+        return self.calibrator(scores, tags) if self.calibrator else self.model.proba(scores)
 
     def parts(self) -> dict[str, Any]:
         """The scorer as plain data and arrays; a model of no known class goes as it is."""
@@ -66,9 +66,6 @@ class Scorer:
     @classmethod
     def from_parts(cls, parts: dict[str, Any]) -> "Scorer":
         """Makes the scorer again whose `parts` these are."""
-        import tagcore.baselines
-        import tagcore.models  # noqa: F401  both register their classes
-
         model, calibrator = parts["model"], None
         if parts["calibrator"]:
             name, arrays = parts["calibrator"]

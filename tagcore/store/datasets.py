@@ -152,7 +152,11 @@ class Dataset:
         return list(itertools.takewhile(lambda name: name in self.manifest["files"], names))
 
     def read(self, table: str, columns: list[str] | None = None) -> pa.Table:
-        return pa.concat_tables([pq.read_table(self.folder / file, columns=columns) for file in self.files_of(table)])
+        return pa.concat_tables([self._read_file(file, columns) for file in self.files_of(table)])
+
+    def _read_file(self, name: str, columns: list[str] | None) -> pa.Table:
+        with pq.ParquetFile(self.folder / name) as file:  # `read_table` imports pandas
+            return file.read(columns)
 
     def n_row_groups(self, table: str) -> int:
         return sum(self._row_groups(file) for file in self.files_of(table))

@@ -7,9 +7,8 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 
-from tagcore.text.analysis import Analysis, python_analysis, word_analysis
+from tagcore.text.analysis import Analysis, character_analysis, python_analysis, word_analysis
 from tagcore.text.fields import are_fields
 from tagcore.text.stemming import LANGUAGES, Stemmer, stemmer_of
 from tagcore.text.tokens import TOKEN_PATTERN
@@ -22,6 +21,10 @@ class PythonAnalyserWarning(UserWarning):
 
 def _is_count(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
+
+
+def _is_width(value: Any) -> bool:
+    return _is_count(value) and int(value) <= np.iinfo(np.int32).max
 
 
 def _is_frequency(value: Any) -> bool:
@@ -64,6 +67,8 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "min_df": (_is_frequency, "a number of documents from 1, or a share of them from 0.0 to 1.0"),
     "max_df": (_is_frequency, "a number of documents from 1, or a share of them from 0.0 to 1.0"),
     "max_features": (lambda value: value is None or _is_count(value), "None or a number from 1"),
+    "max_features_by": (_one_of("tf", "df"), "'tf', how often a term is there, or 'df', in how many documents"),
+    "hashed_columns": (lambda value: value is None or _is_width(value), "None or a number from 1 to 2**31 - 1"),
     "ngram_range": (_is_range, "(shortest, longest), both from 1, the longest not below the shortest"),
     "stop_words": (_is_stop_list, "None, 'english' or a list of words"),
     "stem": (
@@ -96,8 +101,11 @@ def check_parameters(params: dict[str, Any]) -> None:
     for name, (is_right, expected) in _RULES.items():
         if not is_right(params[name]):
             raise ValueError(f"{name}={params[name]!r:.80}: expected {expected}")
-    if params["stem"] is not None and params["analyzer"] != "word":
-        raise ValueError(f"stem={params['stem']!r}: expected analyzer='word', got {params['analyzer']!r:.80}")
+    for name in ("stem", "stop_words"):
+        if params[name] is not None and params["analyzer"] != "word":
+            raise ValueError(f"{name}={params[name]!r:.80}: expected analyzer='word', got {params['analyzer']!r:.80}")
+    if params["hashed_columns"] is not None:
+        _check_hashing(params)
 
     fields = params["fields"]
     if other := [name for name in params["own_columns"] if name not in (fields or ())]:
@@ -107,13 +115,27 @@ def check_parameters(params: dict[str, Any]) -> None:
         raise ValueError(f"fields has the weight {min(fields.values())}: expected 1 or more with sublinear_tf")
 
 
+def _check_hashing(params: dict[str, Any]) -> None:
+    """Raises ValueError for what only makes sense where terms are learnt, or known."""
+    nothing_to_choose = {"min_df": 1, "max_df": 1.0, "max_features": None, "vocabulary": None}
+    for name, value in nothing_to_choose.items():
+        if params.get(name) != value:
+            raise ValueError(
+                f"{name}={params[name]!r:.80}: expected {value} with hashed_columns, which take every term"
+            )
+    if params["use_idf"] and not params["smooth_idf"]:
+        raise ValueError("smooth_idf=False: expected True with hashed_columns, of which some are in no document")
+
+
 def build_analysis(params: dict[str, Any]) -> Analysis:
     """Gives the analysis of checked parameters: by the kernel if it can, by Python otherwise."""
     stemmer = stemmer_of(params["stem"]) if params["stem"] is not None else None
     if _python_reasons(params):
         return python_analysis(_python_analyser(params, stemmer))
-    shortest, longest = params["ngram_range"]
-    return word_analysis(params["lowercase"], _stop_words(params), stemmer, (int(shortest), int(longest)))
+    shortest, longest = map(int, params["ngram_range"])
+    if params["analyzer"] == "char_wb":
+        return character_analysis(params["lowercase"], (shortest, longest))
+    return word_analysis(params["lowercase"], _stop_words(params), stemmer, (shortest, longest))
 
 
 def warn_if_python(params: dict[str, Any]) -> None:
@@ -125,16 +147,26 @@ def warn_if_python(params: dict[str, Any]) -> None:
 
 
 def _python_reasons(params: dict[str, Any]) -> list[str]:
-    usual = {"analyzer": "word", "token_pattern": TOKEN_PATTERN, "strip_accents": None}
+    usual = {"token_pattern": TOKEN_PATTERN, "strip_accents": None}
+    if params["analyzer"] == "char_wb":
+        del usual["token_pattern"]  # which is of words
+    else:
+        usual["analyzer"] = "word"
     return [f"{name}={params[name]!r:.80}" for name, value in usual.items() if params[name] != value]
 
 
 def _stop_words(params: dict[str, Any]) -> frozenset[str]:
     words = params["stop_words"]
-    return ENGLISH_STOP_WORDS if words == "english" else frozenset(words or ())
+    if words == "english":
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # here: most have none, and it takes its time
+
+        return ENGLISH_STOP_WORDS
+    return frozenset(words or ())
 
 
 def _python_analyser(params: dict[str, Any], stemmer: Stemmer | None) -> Callable[[str], list[str]]:
+    from sklearn.feature_extraction.text import CountVectorizer
+
     names = ("analyzer", "lowercase", "strip_accents", "token_pattern", "ngram_range")
     peer = CountVectorizer(**{name: params[name] for name in names})
     stop_words = _stop_words(params)

@@ -13,7 +13,8 @@ from tagcore.text.parameters import check_parameters
 
 FORMAT = 1
 HEAD, TERMS = "vectoriser.json", "terms.parquet"
-_LATER: dict[str, Any] = {"fields": None, "own_columns": []}  # what vectorisers stored before had, unnamed
+# what vectorisers stored before had, unnamed
+_LATER: dict[str, Any] = {"fields": None, "own_columns": [], "max_features_by": "tf", "hashed_columns": None}
 _COUNTS = ("n_terms", "n_documents", "n_features_in")
 
 
@@ -109,7 +110,8 @@ def _read_params(path: Path, head: dict[str, Any], names: Collection[str]) -> di
 
 def _read_terms(path: Path, head: dict[str, Any]) -> FittedVectoriser:
     try:
-        table = pq.read_table(path)
+        with pq.ParquetFile(path) as file:  # `read_table` imports pandas
+            table = file.read()
         schema = pa.schema(
             [("term", pa.large_string()), ("df", pa.int64()), ("idf", pa.float64()), ("column", pa.int64())]
         )

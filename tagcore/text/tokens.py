@@ -1,6 +1,7 @@
-"""Words of texts, the same as scikit-learn's default analyser finds: `lower()`, then `\\b\\w\\w+\\b`."""
+"""Words of texts, the same as scikit-learn's default analyser finds: `lower()`, then `\\b\\w\\w+\\b`; or `split()`."""
 
 import re
+from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
@@ -24,41 +25,61 @@ class Sequences(NamedTuple):
     indptr: np.ndarray
 
 
+class WordRule(NamedTuple):
+    """What a word is: a run of some characters, of a least length; and Python's way to find all of a text."""
+
+    takes: Callable[[str], bool]
+    shortest: int
+    find: Callable[[str], list[str]]
+
+
+WORDS = WordRule(lambda character: character.isalnum() or character == "_", 2, re.compile(TOKEN_PATTERN).findall)
+RUNS = WordRule(lambda character: not character.isspace(), 1, str.split)  # of anything between white space
+
+
 @cache
-def folding(lowercase: bool) -> np.ndarray:
+def folding(lowercase: bool, rule: WordRule = WORDS) -> np.ndarray:
     """Maps a code point to the word character it is stored as, 0 for others, -1 where Python must fold the text."""
     table = np.zeros(_PLANES, np.int32)
     for code in range(_PLANES):
         character = chr(code).lower() if lowercase else chr(code)
         if len(character) > 1 or (lowercase and code == _SIGMA):
             table[code] = -1
-        elif character.isalnum() or character == "_":
-            table[code] = ord(character)
+        elif rule.takes(character):
+            table[code] = ord(character) or -1  # 0 ends a word
     table[0xD800:0xE000] = -1  # surrogates are not UTF-8
     table.setflags(write=False)
     return table
 
 
-def tokenise(texts: pa.Array, table: TermTable, *, lowercase: bool = True, grow: bool) -> Sequences:
+def tokenise(
+    texts: pa.Array, table: TermTable, rule: WordRule = WORDS, *, lowercase: bool = True, grow: bool
+) -> Sequences:
     """Gives ids of the words of every text; new words are added to the table, or are -1 if it may not `grow`."""
     data, offsets = buffers(texts)
     rows = len(texts)
-    # a word takes two bytes and a separator, but for the last
-    ids = np.empty((int(offsets[-1] - offsets[0]) + rows) // 3, np.int32)
+    # a word takes its least length in bytes and a separator, but for the last
+    ids = np.empty((int(offsets[-1] - offsets[0]) + rows) // (rule.shortest + 1), np.int32)
     indptr = np.zeros(rows + 1, np.int64)
     skipped = np.zeros(rows, np.bool_)
-    folded = folding(lowercase)
+    words = folding(lowercase, rule), rule.shortest
     row = 0
-    while (row := kernel.tokenise(data, offsets, row, folded, ids, indptr, skipped, grow, *table.arrays)) < rows:
+    while (row := kernel.tokenise(data, offsets, row, *words, ids, indptr, skipped, grow, *table.arrays)) < rows:
         table.widen()
     sequences = Sequences(ids[: indptr[-1]], indptr)
     if not skipped.any():
         return sequences
-    return _with_python_rows(sequences, texts, np.flatnonzero(skipped), table, lowercase, grow)
+    return _with_python_rows(sequences, texts, np.flatnonzero(skipped), table, rule, lowercase, grow)
 
 
 def _with_python_rows(
-    sequences: Sequences, texts: pa.Array, rows: np.ndarray, table: TermTable, lowercase: bool, grow: bool
+    sequences: Sequences,
+    texts: pa.Array,
+    rows: np.ndarray,
+    table: TermTable,
+    rule: WordRule,
+    lowercase: bool,
+    grow: bool,
 ) -> Sequences:
     """Adds the words of rows that the kernel skipped to the sequences."""
     words: list[str] = []
@@ -69,7 +90,7 @@ def _with_python_rows(
             text = texts[row].as_py()
         except UnicodeDecodeError as error:
             raise ValueError(f"text {row} of the block is no valid UTF-8: {error}") from None
-        words += re.findall(TOKEN_PATTERN, text.lower() if lowercase else text)
+        words += rule.find(text.lower() if lowercase else text)
         counts[row] = len(words) - before
     strings = pa.array(words, pa.large_string())
     ids = table.add(strings) if grow else table.find(strings)

@@ -9,15 +9,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
-from sklearn.utils import Tags
 
 from tagcore.kernels.text.tfidf import relabel
+from tagcore.scikit import BaseEstimator, not_fitted
 from tagcore.text.analysis import TermLearner, TermLookup
 from tagcore.text.bags import bag_frequencies, clean_counts
 from tagcore.text.fields import SEPARATOR, Documents, document_blocks, joined, read_field
 from tagcore.text.frequencies import Arrays, MergedFrequencies, TermCounts, TextFrequencies
+from tagcore.text.hashing import HashedTerms, column_names
 from tagcore.text.parameters import build_analysis, check_parameters, warn_if_python
 from tagcore.text.saving import FittedVectoriser, read_vectoriser, write_vectoriser
 from tagcore.text.string_arrays import buffers, from_buffers
@@ -29,6 +28,8 @@ WEIGHTS = ("norm", "use_idf", "smooth_idf", "sublinear_tf")  # parameters that w
 
 _Read: TypeAlias = tuple[Sequences, np.ndarray]  # term ids, and the ends of the fields of every text
 
+_Source: TypeAlias = TermLearner | TermLookup | HashedTerms
+
 _lookup_lock = threading.Lock()  # threads share the table that the first of them makes
 
 
@@ -36,7 +37,9 @@ class Vectoriser(BaseEstimator):
     """Rows of term weights, equal to those of scikit-learn's TfidfVectorizer under the same settings.
 
     Parameters are scikit-learn's, and `stem`: a Snowball language, or None. Stop words are taken out before stemming,
-    n-grams are made after it. A null among the texts is an empty text.
+    n-grams are made after it. A null among the texts is an empty text. `max_features_by="df"` keeps the terms of most
+    documents, where scikit-learn's "tf" keeps those that come most often. With `hashed_columns` no vocabulary is
+    learnt: terms go into so many columns by a hash, which are those of HashingVectorizer(alternate_sign=False).
 
     `fields` are the weights of named fields, such as `{"title": 4, "text": 1}`: a word of the title counts four times.
     Documents are then mappings of texts, or arrow structs; no n-gram goes from one field into the next. The words of
@@ -55,7 +58,7 @@ class Vectoriser(BaseEstimator):
     """
 
     # made on demand
-    _term_lookup: TermLookup | None
+    _term_lookup: _Source | None
     _strings: np.ndarray | None
     _index: dict[str, int] | None
 
@@ -72,6 +75,8 @@ class Vectoriser(BaseEstimator):
         max_df: float = 1.0,
         min_df: float = 1,
         max_features: int | None = None,
+        max_features_by: str = "tf",
+        hashed_columns: int | None = None,
         vocabulary: Mapping[str, int] | Iterable[str] | None = None,
         binary: bool = False,
         dtype: npt.DTypeLike = np.float32,
@@ -92,6 +97,8 @@ class Vectoriser(BaseEstimator):
         self.max_df = max_df
         self.min_df = min_df
         self.max_features = max_features
+        self.max_features_by = max_features_by
+        self.hashed_columns = hashed_columns
         self.vocabulary = vocabulary
         self.binary = binary
         self.dtype = dtype
@@ -157,8 +164,9 @@ class Vectoriser(BaseEstimator):
         """
         params = self.get_params()
         check_parameters(params)
-        if names is not None and self.vocabulary is not None:
-            raise ValueError("counts take their terms from `names`: expected vocabulary=None")
+        for name in ("vocabulary", "hashed_columns"):
+            if names is not None and getattr(self, name) is not None:
+                raise ValueError(f"counts take their terms from `names`: expected {name}=None")
         if names is None:
             warn_if_python(params)
             merged = MergedFrequencies(self._fixed_terms(), np.int64)
@@ -259,11 +267,8 @@ class Vectoriser(BaseEstimator):
         columns[ids] = np.arange(ids.size, dtype=np.int32)
         return columns
 
-    def _count(
-        self, blocks: Iterable[pa.Array], keep: list[_Read] | None = None
-    ) -> tuple[TermCounts, TermLearner | TermLookup]:
-        analysis, fixed = build_analysis(self.get_params()), self._fixed_terms()
-        source = TermLearner(analysis) if fixed is None else TermLookup(analysis, fixed, self._prefixes())
+    def _count(self, blocks: Iterable[pa.Array], keep: list[_Read] | None = None) -> tuple[TermCounts, _Source]:
+        source = self._source(self._fixed_terms())
         frequencies = TextFrequencies()
         for block in blocks:
             sequences, ends = self._read(source, block)
@@ -281,11 +286,11 @@ class Vectoriser(BaseEstimator):
 
     def _choose(self, counts: TermCounts, *, columns: bool = False) -> np.ndarray:
         """Settles on terms, which keep the order of their ids where these are `columns` of counts; returns the ids."""
-        if self.vocabulary is None:
+        if self.vocabulary is None and self.hashed_columns is None:
             limits = FrequencyLimits(self.min_df, self.max_df, self.max_features)
             ids = limits.within(counts.df, counts.n_documents)
             ids, terms = (ids, counts.strings(ids)) if columns else sorted_terms(ids, counts.strings)
-            tf = (counts.df if self.binary else counts.tf)[ids]
+            tf = (counts.df if self.binary or self.max_features_by == "df" else counts.tf)[ids]
             # in the type that scikit-learn sums, for its order of ties depends on it
             best = limits.most_frequent(tf.astype(self.dtype))
             ids, terms = ids[best], terms.take(pa.array(best))
@@ -299,7 +304,16 @@ class Vectoriser(BaseEstimator):
         self._set_fitted(FittedVectoriser(terms, df, self._idf(df, n), n, *inputs))
         return ids
 
+    def _source(self, terms: pa.Array | None) -> _Source:
+        """What gives ids to terms: learns them, knows these alone, or hashes any."""
+        analysis = build_analysis(self.get_params())
+        if self.hashed_columns is not None:
+            return HashedTerms(analysis, int(self.hashed_columns))
+        return TermLearner(analysis) if terms is None else TermLookup(analysis, terms, self._prefixes())
+
     def _fixed_terms(self) -> pa.Array | None:
+        if self.hashed_columns is not None:
+            return column_names(int(self.hashed_columns))
         return None if self.vocabulary is None else given_terms(self.vocabulary)
 
     def _set_fitted(self, fitted: FittedVectoriser) -> None:
@@ -320,11 +334,11 @@ class Vectoriser(BaseEstimator):
         """Tells whether values below 0 have a meaning: only where they are not weighed as counts are."""
         return not (self.use_idf or self.sublinear_tf or self.binary)
 
-    def _lookup(self) -> TermLookup:
+    def _lookup(self) -> _Source:
         self._check_fitted()
         with _lookup_lock:
             if self._term_lookup is None:
-                self._term_lookup = TermLookup(build_analysis(self.get_params()), self._terms, self._prefixes())
+                self._term_lookup = self._source(self._terms)
             return self._term_lookup
 
     def _prefixes(self) -> list[str]:
@@ -333,7 +347,7 @@ class Vectoriser(BaseEstimator):
     def _blocks(self, texts: Documents) -> Iterator[pa.Array]:
         return document_blocks(texts, self.field_names)
 
-    def _read(self, source: TermLearner | TermLookup, block: pa.Array) -> _Read:
+    def _read(self, source: _Source, block: pa.Array) -> _Read:
         """Ids of the terms of every text, and the ends of its fields."""
         names = self.field_names
         if names is None:
@@ -355,12 +369,12 @@ class Vectoriser(BaseEstimator):
 
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
-            raise NotFittedError("this Vectoriser is not fitted yet: call fit, fit_blocks or fit_counts first")
+            raise not_fitted("this Vectoriser is not fitted yet: call fit, fit_blocks or fit_counts first")
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "idf_")
 
-    def __sklearn_tags__(self) -> Tags:
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False

@@ -33,13 +33,14 @@ class SiteAnswer:
 class DemoSite:
     """A bookmarking site of so many notes. On a later `night` some are new, some changed, some gone.
 
-    With `faults` it also has what a crawler must survive; these are listed in its sitemap beside the notes.
+    With `faults` it also has what a crawler must survive; these are listed in its sitemap beside the notes, some of
+    which give no answer when they are asked for the first time.
     """
 
     def __init__(self, notes: int, *, night: int = 1, faults: bool = False, seed: int = 0) -> None:
         self.size, self.night, self.faults, self.seed = notes, night, faults, seed
         self.address = NAME  # or where it is served under no name of its own
-        self.failures: dict[str, int] = {}  # how often a page that fails at first was asked for
+        self.failures: dict[str, int] = {}  # how often a page that fails, if only at first, was asked for
 
     @cached_property
     def notes(self) -> dict[int, Note]:
@@ -79,6 +80,8 @@ class DemoSite:
         number = int(rest) if rest.isdigit() and len(rest) < 10 else -1
         if kind == "notes" and number in self.notes:
             note = self.notes[number]
+            if self.faults and (failure := _FIRST_FAILURES.get(number % 40)) and self._asked(path) == 1:
+                return failure
             page = _html(note_page(note))
             return replace(page, headers={**page.headers, "last-modified": http_date(note.time)})
         if kind == "print" and number in self.notes:
@@ -107,8 +110,12 @@ class DemoSite:
         }
 
     def _fault(self, path: str) -> SiteAnswer:
+        return FAULTS[path](self._asked(path))
+
+    def _asked(self, path: str) -> int:
+        """Counts how often a page that fails was asked for."""
         self.failures[path] = self.failures.get(path, 0) + 1
-        return FAULTS[path](self.failures[path])
+        return self.failures[path]
 
 
 def _html(page: str) -> SiteAnswer:
@@ -177,5 +184,11 @@ FAULTS = {
         {"content-type": "application/rss+xml"},
     ),
     "/fault/cut": lambda asked: SiteAnswer(200, b"<p>cut", {"content-type": _HTML, "content-length": "1000"}),
+}
+# number of a note, of every forty -> what it answers at first
+_FIRST_FAILURES = {
+    9: SiteAnswer(500),
+    19: SiteAnswer(503, headers={"retry-after": "0"}),
+    29: SiteAnswer(200, b"<p>cut", {"content-type": _HTML, "content-length": "1000"}),
 }
 GOOD_FAULTS = ("/fault/first", "/fault/letters")  # those that are documents all the same

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from tasks.recipe_settings import RecipePart
+from tasks.recipe_part import RecipePart
 
 
 class WarmSettings(RecipePart):

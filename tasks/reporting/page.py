@@ -14,15 +14,14 @@ from prefect.artifacts import create_link_artifact
 from prefect.context import TaskRunContext
 
 from tagcore.metrics.evaluation import Evaluation, TagEvaluation
-from tagcore.store.datasets import MANIFEST
 from tagcore.store.files import write_text
+from tasks.cache import plain_manifest
 from tasks.evaluate import EvaluatedModel
 from tasks.progress import ProgressReporter
 from tasks.registry.client import Registry
 from tasks.reporting.changes import Night, changes_since, note_night
-from tasks.reporting.report import Report
+from tasks.reporting.comparison import Report
 
-PageTable = tuple[str, list[str], list[list[str]]]  # title, head, rows
 PAGE = "report.html"
 _TAGS_SHOWN = 500
 
@@ -68,7 +67,7 @@ class PageFacts:
     guards: list[tuple[str, bool, str, str]] = field(default_factory=list)  # name, passed, found, needed
     examples: list[Any] = field(default_factory=list)  # of tags, or of recommendations
     in_service: str | None = None
-    tables: list[PageTable] = field(default_factory=list)
+    more: list[Section] = field(default_factory=list)
 
 
 @task(name="report page", task_run_name="page {title}")
@@ -90,9 +89,9 @@ def report_page(
     changes = changes_since(folder, night)
     sections = [
         *([Section("Decision", _decision(facts))] if facts.verdict else []),
-        Section("Models", _paragraph(made.about) + _table(made.head(), made.cells()) + _pictures(folder, made)),
-        *(Section(name, _table(head, rows, "words")) for name, head, rows in facts.tables),
-        *([Section("Since the last night", _table(["", "before", "now"], changes))] if changes else []),
+        Section("Models", paragraph(made.about) + sorting_table(made.head(), made.cells()) + _pictures(folder, made)),
+        *facts.more,
+        *([Section("Since the last night", sorting_table(["", "before", "now"], changes))] if changes else []),
         *_of_tags(best),
         *([Section("Examples", "".join(map(_example, facts.examples)))] if facts.examples else []),
         Section("Made from", _made_from(best)),
@@ -126,10 +125,10 @@ def write_text_page(title: str, sections: Sequence[Section], path: Path) -> Path
 
 def _decision(facts: PageFacts) -> str:
     rows = [[name, "passed" if passed else "refused", found, needed] for name, passed, found, needed in facts.guards]
-    return _paragraph(facts.verdict) + (_table(["guard", "", "found", "needed"], rows, "words") if rows else "")
+    return paragraph(facts.verdict) + (sorting_table(["guard", "", "found", "needed"], rows, "words") if rows else "")
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[Any]], kind: str = "numbers") -> str:
+def sorting_table(head: Sequence[str], rows: Sequence[Sequence[Any]], kind: str = "numbers") -> str:
     """A table that sorts by any column."""
     top = "".join(f"<th>{escape(str(name))}</th>" for name in head)
     lines = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
@@ -145,13 +144,17 @@ def _cell(value: Any) -> str:
     return f"<td{kind}>{escape(text)}</td>"
 
 
-def _paragraph(text: str) -> str:
+def paragraph(text: str) -> str:
     return f"<p>{escape(text)}</p>"
 
 
 def _pictures(folder: Path, made: Report) -> str:
     """Pictures as part of the page itself."""
-    paths = [folder / name for name in ("comparison.png", *made.pictures)]
+    return pictures_inside([folder / name for name in ("comparison.png", *made.pictures)])
+
+
+def pictures_inside(paths: Sequence[Path]) -> str:
+    """Pictures as HTML that needs no file, of those that are there."""
     encoded = [(path, base64.b64encode(path.read_bytes()).decode()) for path in paths if path.is_file()]
     return "".join(f'<img alt="{escape(path.stem)}" src="data:image/png;base64,{data}">' for path, data in encoded)
 
@@ -169,7 +172,7 @@ def _of_tags(best: EvaluatedModel) -> list[Section]:
     return [
         Section(
             f"Tags, as {best.label} gives them",
-            _paragraph(f"By its first five suggestions.{rest}") + _table(head, rows),
+            paragraph(f"By its first five suggestions.{rest}") + sorting_table(head, rows),
         )
     ]
 
@@ -180,22 +183,17 @@ def _example(example: Any) -> str:
 
 
 def _made_from(best: EvaluatedModel) -> str:
-    prepared = _manifest(best.prepared)
+    prepared = plain_manifest(best.prepared)
     rows = [["counts", json.dumps(prepared["counts"])]]
     rows += [[name, json.dumps(value, ensure_ascii=False)] for name, value in prepared["parameters"].items()]
     rows += [
         ["key of the data", next(iter(prepared["inputs"].values()))],
         ["key of what was learnt from", prepared["key"]],
     ]
-    return _table(["", ""], rows, "words")
-
-
-def _manifest(folder: Path) -> dict[str, Any]:
-    """Of whatever kind of data a model was trained on."""
-    return json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    return sorting_table(["", ""], rows, "words")
 
 
 def _night(made: Report, best: EvaluatedModel, in_service: str | None) -> Night:
-    counts = _manifest(best.prepared)["counts"]
+    counts = plain_manifest(best.prepared)["counts"]
     values = {row.model: row.measures[made.primary]["value"] for row in made.rows}
     return Night(made.key, made.primary, {name: int(value) for name, value in counts.items()}, values, in_service)

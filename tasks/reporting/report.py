@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
 
@@ -18,68 +18,14 @@ from tasks.naming import safe_name
 from tasks.progress import ProgressReporter
 from tasks.registry.client import Registry
 from tasks.registry.model_card import measure_text
+from tasks.reporting.comparison import Report, Row
 from tasks.reporting.summary import ModelSummary, summarise_models
 from tasks.reporting.topics import splits_of, topics_markdown, topics_of
 
 Published = Mapping[str, Mapping[str, float]]  # figures of a paper, by model and measure
 
 
-@dataclass(frozen=True)
-class Row:
-    """One line of the table."""
-
-    model: str
-    measures: dict[str, dict[str, float]]  # name -> value, low, high
-    shown: dict[str, str]
-    train_seconds: float | None
-    threshold_seconds: float | None  # of finding them, which is not training
-    evaluate_seconds: float | None
-    difference: dict[str, float] | None  # to the best model on the primary measure: difference, low, high, p_value
-    to_best: str  # the same, as it is shown
-    to_other: str = ""  # to the model that all are compared against, where one was named
-
-
-@dataclass(frozen=True)
-class Report:
-    """The table, best model first; `about` says on what it was measured and what the intervals are over."""
-
-    title: str
-    about: str
-    primary: str
-    tested: int  # documents or ratings, in the smallest test set
-    columns: list[str]
-    rows: list[Row]
-    folder: str
-    key: str
-    pictures: list[str] = field(default_factory=list)  # file names of those that a page shows beside the table
-    against: str = ""  # the model that all others are also compared with
-    more: str = ""  # Markdown that follows the table
-
-    def markdown(self, level: str = "#") -> str:
-        head = self.head()
-        lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-        lines += ["| " + " | ".join(cells) + " |" for cells in self.cells()]
-        return f"{level} {self.title}\n\n{self.about}\n\n" + "\n".join(lines) + "\n" + self.more
-
-    def head(self) -> list[str]:
-        other = [f"{self.primary} to {self.against} (p)"] if self.against else []
-        return ["model", *self.columns, f"{self.primary} to best", *other, "train s", *self._thresholds()]
-
-    def cells(self) -> list[list[str]]:
-        """As many a row as `head` has."""
-        cells = []
-        for row in self.rows:
-            times = [row.train_seconds, *(row.threshold_seconds for _ in self._thresholds())]
-            shown = (row.shown.get(column, "") for column in self.columns)
-            other = [row.to_other] if self.against else []
-            cells.append([row.model, *shown, row.to_best, *other, *map(_seconds, times)])
-        return cells
-
-    def _thresholds(self) -> list[str]:
-        return ["thresholds s"] if any(row.threshold_seconds is not None for row in self.rows) else []
-
-
-@task(name="report")
+@task(name="report", task_run_name="compare models: {title}")
 def report(
     title: str,
     measured: list[EvaluatedModel],
@@ -90,10 +36,11 @@ def report(
     columns: Sequence[str] = (),
     published: Published = MappingProxyType({}),
     against: str = "",
+    beside: Published = MappingProxyType({}),
 ) -> Report:
     """Written as report.md, report.json and pictures, on the MLflow run, and as Prefect artifacts. It shows `columns`,
-    or the usual ones; where figures of a paper were `published`, ours are drawn beside them. All models are compared
-    with that called `against` by a one-sided paired t-test of being better.
+    or the usual ones; where figures of a paper were `published`, ours are drawn beside them, and those `beside` stand
+    below the table. All models are compared with that called `against` by a one-sided paired t-test of being better.
 
     Models of one label are one line: seeds are averaged document by document, or user by user, before intervals are
     drawn.
@@ -103,13 +50,14 @@ def report(
         "columns": list(columns),
         "published": {name: dict(of) for name, of in published.items()},
         "against": against,
+        "beside": {name: dict(of) for name, of in beside.items()},
     }
     parameters = {"title": title, "primary": primary, "run": parent, **told}
     key = content_key("report", parameters, _evaluations(measured))
     made = _standing(folder, key)
     if made is None:
         step.tell("start")
-        made, files = _compare(title, measured, primary, folder, key, columns, published, against)
+        made, files = _compare(title, measured, primary, folder, key, columns, published, against, beside)
         with registry.open() as client:
             for path in files:
                 client.log_artifact(parent, str(path))
@@ -128,8 +76,7 @@ def _evaluations(measured: list[EvaluatedModel]) -> dict[str, str]:
 def _standing(folder: Path, key: str) -> "Report | None":
     try:
         stored = json.loads((folder / "report.json").read_text(encoding="utf-8"))
-        rows = [Row(**row) for row in stored.pop("rows")]
-        standing = Report(**stored, rows=rows)
+        standing = Report.from_plain(stored)
     except (OSError, ValueError, TypeError, KeyError):
         return None
     return standing if standing.key == key else None
@@ -144,6 +91,7 @@ def _compare(
     chosen: Sequence[str] = (),
     published: Published = MappingProxyType({}),
     against: str = "",
+    beside: Published = MappingProxyType({}),
 ) -> tuple[Report, list[Path]]:
     """The report, and the files that were written; report.json last, as the sign that all stand."""
     from tasks.reporting.activity import activity_markdown, draw_activity, errors_by_activity
@@ -165,9 +113,9 @@ def _compare(
     about = _about(lines, primary)
     folder.mkdir(parents=True, exist_ok=True)
     figures = draw_figures(measured, published, folder) if published else []
-    more = ""
+    more = _published_markdown(beside)
     if best.held_out == "ratings" and (by_activity := errors_by_activity(measured)) is not None:
-        more = activity_markdown(*by_activity, against)
+        more += activity_markdown(*by_activity, against)
         figures.append(draw_activity(*by_activity, folder / "activity.png"))
     pictures = [figure.name for figure in figures]
     called = other.label if other is not None else ""
@@ -195,6 +143,12 @@ def _about(lines: list[ModelSummary], primary: str) -> str:
     else:
         what = f"{tested}; 95 % intervals over {units}"
     return f"{what}; best first by {primary}."
+
+
+def _published_markdown(beside: Published) -> str:
+    """One line for every published model; nothing where there is none."""
+    lines = [f"{name} {', '.join(f'{m} {value:.3f}' for m, value in of.items())}" for name, of in beside.items()]
+    return f"\nPublished by others, on their rows of this set: {'; '.join(lines)}.\n" if lines else ""
 
 
 def _topics(measured: list[EvaluatedModel], folder: Path) -> tuple[str, list[Path]]:
@@ -248,7 +202,3 @@ def _to_best(line: ModelSummary, to_best: dict[str, float] | None) -> str:
 def _instead_of_interval(line: ModelSummary, low: float) -> str:
     """Says why there is no interval where two seeds are all that it could be over."""
     return " (two seeds)" if line.seeds == 2 and low != low else ""
-
-
-def _seconds(value: float | None) -> str:
-    return "" if value is None else f"{value:.1f}"

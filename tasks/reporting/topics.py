@@ -8,6 +8,7 @@ from typing import Any
 from tagcore.base import Estimator
 from tagcore.fitting import model_class
 from tagcore.models.topics import Topic, topics
+from tagcore.store.datasets import stored_kind
 from tagcore.tagger import Tagger
 
 SHOWN = 20  # topics in a table or picture; the rest are counted
@@ -40,6 +41,8 @@ def has_splits(model: Path) -> bool:
 
 
 def _class_of(model: Path) -> type[Estimator]:
+    if stored_kind(model) == "evaluation":
+        return Estimator  # a rival, of which nothing is stored but that
     head = json.loads((model / "model" / "model.json").read_text(encoding="utf-8"))
     return model_class(head["class"], Estimator)
 

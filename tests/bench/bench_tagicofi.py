@@ -39,8 +39,9 @@ OURS: dict[str, dict[str, Any]] = {
 Row = dict[str, Any]
 
 
-def run(data: Path | None) -> list[Row]:
-    return [*against_rivals(), *map(grown, _sizes()), recommended()]
+def run(data: Path | None, ratings: int = max(SIZES)) -> list[Row]:
+    """Measures on up to so many ratings."""
+    return [*against_rivals(), *(grown(size) for size in SIZES if size <= ratings), recommended()]
 
 
 def against_rivals() -> list[Row]:
@@ -141,8 +142,3 @@ def recommended() -> Row:
         seconds.append(cpu(lambda user=user: model.recommend(user, 10)))
     p50, p99 = 1e3 * np.percentile(seconds, [50, 99])
     return {"what": f"recommend 10 of {ITEMS:,} items to one user", "p50 ms": float(p50), "p99 ms": float(p99)}
-
-
-def _sizes() -> list[int]:
-    """All, or those up to TAGICOFI_RATINGS of the environment, to try this out."""
-    return [size for size in SIZES if size <= int(os.environ.get("TAGICOFI_RATINGS") or max(SIZES))]

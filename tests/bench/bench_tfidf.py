@@ -15,12 +15,25 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
-from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 
 from tagcore.text import Vectoriser
 from tagcore.text.html import strip_html
 
 SETS = ("biology", "cooking", "crypto")
+KINDS: dict[str, dict[str, Any]] = {
+    "words and pairs of words": {"ngram_range": (1, 2)},
+    "words and pairs without stop words": {"ngram_range": (1, 2), "stop_words": "english"},
+    "the 20,000 most frequent words and pairs": {"ngram_range": (1, 2), "max_features": 20_000},
+    "3 to 5 characters within words": {"analyzer": "char_wb", "ngram_range": (3, 5)},
+    "the 20,000 most frequent of these": {"analyzer": "char_wb", "ngram_range": (3, 5), "max_features": 20_000},
+}
+HASHED: dict[str, dict[str, Any]] = {
+    "words, hashed": {},
+    "words and pairs, hashed": {"ngram_range": (1, 2)},
+    "3 to 5 characters within words, hashed": {"analyzer": "char_wb", "ngram_range": (3, 5)},
+}
+COLUMNS, KINDS_OF = 2**18, "crypto"
 STREAMS = (50_000, 500_000)
 BLOCK, WORDS_PER_TEXT, VOCABULARY = 5_000, 60, 50_000
 
@@ -28,6 +41,7 @@ BLOCK, WORDS_PER_TEXT, VOCABULARY = 5_000, 60, 50_000
 def run(data: Path | None) -> list[dict[str, Any]]:
     """One row per measurement: CPU seconds, and megabytes in `memory`. Without data, only what needs none."""
     rows = [row for name in SETS for row in _vectorise(data, name)] if data is not None else []
+    rows += _kinds(read_texts(data, KINDS_OF)) if data is not None else []
     return rows + [_stream(n) for n in STREAMS]
 
 
@@ -48,11 +62,7 @@ def _vectorise(data: Path, name: str) -> list[dict[str, Any]]:
     column = pa.array(texts)
     from_arrow, _ = _best(lambda: Vectoriser().fit_transform(column))
     peer, wanted = _best(lambda: TfidfVectorizer(dtype=np.float32).fit_transform(texts))
-    wanted = sp.csr_matrix(wanted)
-    wanted.sort_indices()
-    assert np.array_equal(rows.indptr, wanted.indptr), name
-    assert np.array_equal(rows.indices, wanted.indices), name
-    assert np.allclose(rows.data, wanted.data, rtol=0, atol=1e-6), name
+    _require_same(rows, wanted, name)
 
     question = [" ".join(texts[0].split()[:30])]
     fitted, theirs = Vectoriser().fit(texts), TfidfVectorizer(dtype=np.float32).fit(texts)
@@ -63,6 +73,33 @@ def _vectorise(data: Path, name: str) -> list[dict[str, Any]]:
         _row(f"{name}: the same from arrow", from_arrow, peer),
         _row(f"{name}: one text of 30 words", one / 1000, peer_one / 100),
     ]
+
+
+def _kinds(texts: list[str]) -> list[dict[str, Any]]:
+    """Every kind of feature, learnt and applied to the same texts, against scikit-learn's vectoriser of that kind."""
+    peers: dict[str, tuple[Vectoriser, TfidfVectorizer | HashingVectorizer]] = {
+        what: (Vectoriser(**params), TfidfVectorizer(dtype=np.float32, **params)) for what, params in KINDS.items()
+    }
+    options: dict[str, Any] = {"alternate_sign": False, "dtype": np.float32}
+    for what, params in HASHED.items():
+        ours = Vectoriser(hashed_columns=COLUMNS, use_idf=False, **params)
+        peers[what] = ours, HashingVectorizer(n_features=COLUMNS, **options, **params)
+    rows = []
+    for what, (ours, peer) in peers.items():
+        ours.fit_transform(texts[:100])  # compiles
+        seconds, got = _best(lambda ours=ours: ours.fit_transform(texts))
+        theirs, wanted = _best(lambda peer=peer: peer.fit_transform(texts), repeats=2)
+        _require_same(got, wanted, what)
+        rows.append(_row(f"{KINDS_OF}: {what}", seconds, theirs))
+    return rows
+
+
+def _require_same(rows: sp.csr_matrix, wanted: sp.csr_matrix, what: str) -> None:
+    wanted = sp.csr_matrix(wanted)
+    wanted.sort_indices()
+    assert np.array_equal(rows.indptr, wanted.indptr), what
+    assert np.array_equal(rows.indices, wanted.indices), what
+    assert np.allclose(rows.data, wanted.data, rtol=0, atol=1e-6), what
 
 
 def _best(measured: Callable[[], Any], repeats: int = 3) -> tuple[float, Any]:

@@ -43,7 +43,7 @@ def test_a_section_is_named_by_its_command() -> None:
     for _, name, _, command in sections():
         program, _, arguments = command.partition("tests.bench ")
         if arguments:
-            assert (program, arguments) == ("python -m ", name)
+            assert (program, arguments.partition(" --set ")[0]) == ("python -m ", name)
         else:
             told = {"tagflow": "", "experiment": "", "--data": "on", "--without": "without", "-s": "with"}
             words = (told.get(word, word) for word in shlex.split(command))

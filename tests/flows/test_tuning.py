@@ -1,15 +1,23 @@
 """The search of grids on validation documents, without training anything."""
 
+import json
+import math
+import shutil
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from flows import tuning
 from flows.comparisons import GridPoint, group_by_documents
-from flows.recipes import load_recipe
+from flows.recipes import SPACES, load_recipe, preset_names, recipe_to_tune
 from flows.stages import Job
+from tagcore.base import Estimator
+from tagcore.fitting import model_class
 from tasks.evaluate import EvaluatedModel
-from tasks.recipe import RecipeError
+from tasks.feature_settings import FeatureSettings
+from tasks.recipe import Recipe, RecipeError
+from tasks.recipe_toml import recipe_toml
 from tests.workspaces import workspace_at
 
 
@@ -32,6 +40,7 @@ def searches(monkeypatch):
         ]
 
     monkeypatch.setattr(tuning, "train_and_evaluate", train_and_evaluate)
+    monkeypatch.setattr(tuning, "choose_features", lambda recipe, data, workspace: recipe)
     return calls
 
 
@@ -121,3 +130,143 @@ def test_grids_that_only_their_values_tell_apart_are_refused_for_a_redrawn_split
     recipe = load_recipe("nightly", {**REDRAWN, "models": models})
     with pytest.raises(RecipeError, match="two models are called 'Ridge alpha=tuned'"):
         tuning.plan_jobs(recipe, Path("corpus"), workspace_at(tmp_path))
+
+
+SAMPLED = {
+    "models": [{"model": "Ridge", "grid": {"fit_intercept": [True, False]}}, {"model": "KNN"}, {"model": "Popular"}],
+    "search": {
+        "Ridge": {"alpha": {"low": 0.01, "high": 100.0, "log": True}},
+        "KNN": {"n_neighbors": {"low": 5, "high": 200}, "features.ngram_range": [[1, 1], [1, 2]]},
+    },
+    "tuning": {"sampler": "tpe", "trials": 12, "shares": [0.25, 1.0]},
+    "seeds": [4],
+}
+
+
+@pytest.fixture
+def planted(searches, monkeypatch, tmp_path):
+    """A planted objective of 1,000 documents to learn from: best at alpha = 1 and 50 neighbours of pairs of words."""
+    for folder, told in (("corpus", {"key": "of the corpus"}), ("features", {"counts": {"train": 1000}})):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "manifest.json").write_text(json.dumps(told))
+
+    def build_jobs(recipe, corpus, workspace, point=""):
+        assert Recipe.model_validate(recipe.model_dump()) == recipe  # as Prefect has it, which checks it again
+        return [Job(model, tmp_path / "features", seed) for seed in recipe.seeds for model in recipe.all_models()]
+
+    def value(evaluation, measure):
+        recipe, jobs = searches[-1]
+        (model,) = [job.model for job in jobs if job.model.label == evaluation.name]
+        share = (recipe.split.train_documents or 1000) / 1000
+        if model.model == "Ridge":
+            return share - abs(math.log10(model.params["alpha"])) - (0 if model.params["fit_intercept"] else 1)
+        return share - abs(model.params["n_neighbors"] - 50) / 100 - (model.features["ngram_range"] == [1, 1])
+
+    monkeypatch.setattr(tuning, "build_jobs", build_jobs)
+    monkeypatch.setattr(tuning, "signed_value", value)
+    return tmp_path
+
+
+def tuned(folder, **changes):
+    recipe = load_recipe("nightly", SAMPLED | changes)
+    return tuning.tune_models(recipe, folder / "corpus", workspace_at(folder))
+
+
+def test_a_study_for_every_model_finds_what_was_planted(planted, searches):
+    ridge, knn, popular = tuned(planted).models
+    assert ridge.params["fit_intercept"] is True
+    assert 0.1 < ridge.params["alpha"] < 10
+    assert knn.features == {"ngram_range": [1, 2]}
+    assert abs(knn.params["n_neighbors"] - 50) < 40
+    assert (popular.params, popular.features) == ({}, {})
+    assert {search.split.validation for search, _ in searches} == {0.2}
+    assert {search.split.train_documents for search, _ in searches} == {250, None}
+    first = [job.model for job in searches[0][1]]
+    assert (first[0].params["alpha"], first[1].params["n_neighbors"]) == (1.5, 30)  # as the recipe had them
+
+
+def test_a_killed_search_goes_on_and_more_trials_are_added(planted, searches, monkeypatch):
+    whole = tuned(planted)
+    tried = len(searches)
+    assert tuned(planted) == whole
+    assert len(searches) == tried  # all stood
+    shutil.rmtree(planted / "studies")
+    evaluate = tuning.train_and_evaluate
+
+    def killed(*arguments):
+        if len(searches) == tried + 9:
+            raise KeyboardInterrupt
+        return evaluate(*arguments)
+
+    monkeypatch.setattr(tuning, "train_and_evaluate", killed)
+    with pytest.raises(KeyboardInterrupt):
+        tuned(planted)
+    monkeypatch.setattr(tuning, "train_and_evaluate", evaluate)
+    assert tuned(planted) == whole
+    before = len(searches)
+    tuned(planted, tuning=SAMPLED["tuning"] | {"trials": 13})
+    assert len(searches) - before in (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"search": {"Ridge": {"alfa": [1.0, 2.0]}}}, "Ridge has no parameter 'alfa'"),
+        ({"search": {"Ridge": {"features.ngrams": [1, 2]}}}, "search.Ridge: there is no setting features.ngrams"),
+    ],
+)
+def test_what_there_is_nothing_to_choose_of_is_named(planted, changes, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        tuned(planted, **changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"search": {"BOMC": {"noise": [1.0]}}}, "search.BOMC: there is no such model in the recipe, only Ridge, KNN"),
+        ({"tuning": {}}, r'search.Ridge: expected \[tuning\] with sampler = "tpe" or "random"'),
+        ({"search": {"Ridge": {"alpha": []}}}, "search.Ridge.alpha: no values to choose from"),
+        ({"search": {"Ridge": {"alpha": {"low": 3, "high": 1}}}}, "low = 3 and high = 1"),
+        (
+            {"tuning": SAMPLED["tuning"] | {"shares": [1.0, 0.5]}},
+            "expected growing numbers above 0",
+        ),
+    ],
+)
+def test_a_search_that_cannot_be_is_refused(changes, complaint):
+    with pytest.raises(RecipeError, match=complaint):
+        load_recipe("nightly", SAMPLED | changes)
+
+
+def test_recipes_to_tune_have_the_usual_spaces_of_models_without_their_own():
+    plain = load_recipe("nightly", {"tuning.sampler": "tpe"})
+    assert set(recipe_to_tune(plain, []).search) == {"KNN", "OneVsRestLinear", "BOMC"}
+    one = recipe_to_tune(plain, ["knn"])
+    assert ([model.model for model in one.models], list(one.search)) == (["KNN"], ["KNN"])
+    own = load_recipe("nightly", {"tuning.sampler": "tpe", "search": {"KNN": {"power": [1.0, 2.0]}}})
+    assert recipe_to_tune(own, []).search["KNN"] == {"power": [1.0, 2.0]}
+    with pytest.raises(RecipeError, match="nightly has no model 'Ridge', only Popular, KNN"):
+        recipe_to_tune(plain, ["Ridge"])
+    with pytest.raises(RecipeError, match="nothing to search"):
+        recipe_to_tune(plain, ["Popular"])
+
+
+def test_the_usual_spaces_are_of_parameters_that_models_have():
+    for name, space in tomllib.loads(SPACES.read_text()).items():
+        known = set(model_class(name, Estimator)().get_params())
+        own = {f"features.{feature}" for feature in FeatureSettings.model_fields}
+        assert set(space) <= known | own, name
+
+
+@pytest.mark.parametrize("preset", preset_names())
+def test_a_recipe_written_down_is_read_as_it_was(tmp_path, preset):
+    recipe = load_recipe(preset)
+    (tmp_path / "again.toml").write_text(recipe_toml(recipe), encoding="utf-8")
+    assert load_recipe(str(tmp_path / "again.toml")) == recipe
+
+
+def test_odd_settings_are_written_down(tmp_path):
+    features = {"stop_words": ['"', "\\", "a\tb\x7fé"], "norm": "none", "fields": {"a b": 2, "text": 1e-7}}
+    recipe = load_recipe("nightly", {"features": features, "models": [{"model": "KNN", "calibrate": "none"}]})
+    (tmp_path / "odd.toml").write_text(recipe_toml(recipe), encoding="utf-8")
+    assert load_recipe(str(tmp_path / "odd.toml")) == recipe

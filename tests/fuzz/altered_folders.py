@@ -20,7 +20,7 @@ from numba.core import event
 
 import tagcore.baselines
 import tagcore.models  # noqa: F401  both register their classes
-from tagcore.base import MODELS, Estimator, load_estimator
+from tagcore.base import MODELS, Estimator, load_estimator, registered_models
 from tagcore.class_model import ClassModel
 from tagcore.models import TagiCoFi
 from tagcore.rating_model import RatingModel
@@ -38,7 +38,10 @@ OTHER_WAYS: dict[str, list[dict[str, Any]]] = {
     "VectorSimilarity": [{"select": "information_gain", "keep": 0.5}],
     "BMLPL": [{"screen": 4}, GIBBS, GIBBS | {"screen": 4}, {"dtype": "float64"}, {"dtype": "float64", "screen": 4}],
     "TagiCoFi": [{"gamma": 2.0, "profiles": "rated"}, {"feedback": "counts"}],
-    "BOMC": [{"parents": [-1, 0, 0, 1, -1, 4, 4, 4, -1, -1, -1, -1], "drift": 0.01}, {"variant": "independent"}],
+    "BOMC": [
+        {"variant": "coupled", "parents": [-1, 0, 0, 1, -1, 4, 4, 4, -1, -1, -1, -1], "drift": 0.01},
+        {"variant": "independent"},
+    ],
 }
 
 
@@ -55,7 +58,7 @@ class Answer(NamedTuple):
 
 
 def model_names() -> list[str]:
-    return sorted(name for name, model in MODELS.items() if model.__module__.startswith("tagcore."))
+    return sorted(name for name, model in registered_models().items() if model.__module__.startswith("tagcore."))
 
 
 def stored_models(name: str) -> list[Stored]:

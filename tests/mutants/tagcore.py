@@ -15,6 +15,41 @@ _CALIBRATION = "tagcore/scoring/calibration.py"
 
 TAGCORE = (
     Fault(
+        "character n-grams without the blank behind a word",
+        "tagcore/kernels/text/characters.py",
+        "    starts[n + 1] = end - begin + 2\n    return n + 1\n",
+        "    return n\n",
+        "tests/tagcore/text/test_characters.py",
+    ),
+    Fault(
+        "a word shorter than its n-grams is counted for every length",
+        "tagcore/kernels/text/characters.py",
+        "                n += 1\n            if length >= characters:\n                break\n    return rows\n",
+        "                n += 1\n    return rows\n",
+        "tests/tagcore/text/test_characters.py",
+    ),
+    Fault(
+        "a text with the character 0 ends there",
+        "tagcore/kernels/text/tokens.py",
+        "    if bits < 0x80 and (least > 0 or folded[0] >= 0):\n",
+        "    if bits < 0x80:\n",
+        "tests/tagcore/text/test_characters.py",
+    ),
+    Fault(
+        "the last bytes of a hashed term are left out",
+        "tagcore/kernels/text/hashing.py",
+        "    if filled > 0:\n        h = np.uint32(h ^ _scrambled(tail))\n",
+        "",
+        "tests/tagcore/text/test_hashing.py",
+    ),
+    Fault(
+        "a cap on terms goes by occurrences whatever was asked for",
+        "tagcore/text/vectoriser.py",
+        'counts.df if self.binary or self.max_features_by == "df" else counts.tf',
+        "counts.df if self.binary else counts.tf",
+        "tests/tagcore/text/test_hashing.py",
+    ),
+    Fault(
         "a field weighs as much as the one before it",
         "tagcore/kernels/text/tfidf.py",
         "            weight = field_weights[f]\n",
@@ -230,6 +265,27 @@ TAGCORE = (
         "return claimed if origin_of(claimed) == origin_of(url) else None",
         "return claimed",
         "tests/tagcore/readers/web/test_page.py",
+    ),
+    Fault(
+        "a picture in an archive is a page",
+        "tagcore/readers/web/warc.py",
+        "if is_text(content_type) else None",
+        "",
+        "tests/tagcore/readers/web/test_warc.py",
+    ),
+    Fault(
+        "an archive that is cut off ends there, without a word",
+        "tagcore/readers/web/warc.py",
+        "    except ReadError:\n        raise\n    except Exception:\n        return None\n",
+        "    except Exception:\n        return None\n",
+        "tests/tagcore/readers/web/test_warc.py",
+    ),
+    Fault(
+        "half a letter in an address parts path and query",
+        "tagcore/readers/web/urls.py",
+        '_LONE.sub("\\ufffd", ',
+        '_LONE.sub("?", ',
+        "tests/tagcore/readers/web/test_urls.py",
     ),
     Fault(
         "XML may declare entities",

@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 from tagcore.baselines import BCS, KNN, LEML, WSABIE, OneVsRestLinear, Popular
 from tagcore.features import rows as feature_rows
+from tagcore.features.folds import first_fold
 from tagcore.features.rows import InMemory, StoredRows, load_all
 from tagcore.fitting import CALIBRATION_DEPTH, fit_calibrated, take_further, warm_up
 from tagcore.models import BMLPL, BOMC
@@ -28,7 +29,7 @@ def test_a_warm_up_is_short_however_long_the_training(inference, monkeypatch):
     before = model.get_params()
     X, Y = noisy()
     warm_up(model, InMemory(X, Y))
-    assert [(p["max_iter"], p["burn_in"], p["n_draws"]) for p in fitted] == [(1000, 1000, 1000)]
+    assert [(p["max_iter"], p["burn_in"], p["n_draws"]) for p in fitted] == [(1000, 2, 2)]
     assert model.get_params() == before
     assert not hasattr(model, "n_labels_")
 
@@ -57,7 +58,7 @@ IN_ROUNDS = {
     "BCS observed": (BCS(4, max_iter=6), True),
     "BMLPL": (BMLPL(n_topics=4, max_iter=8, tol=0.0), False),
     "BMLPL masked": (BMLPL(n_topics=4, max_iter=8, tol=0.0, missing="mask"), True),
-    "BOMC": (BOMC(parallel="classes", n_shards=3, warm_up=100, merge_every=100), False),
+    "BOMC": (BOMC.published(parallel="classes", n_shards=3, warm_up=100, merge_every=100), False),
 }
 
 
@@ -111,7 +112,7 @@ def stored(tmp_path_factory):
 
 def calibrated_in_memory(model, X, Y, seed):
     """(twin, calibrator) as one who holds all rows would make them."""
-    held_out = np.random.default_rng(seed).random(X.shape[0]) < 0.1
+    held_out = first_fold(X.shape[0], seed)
     twin = clone(model).fit(X[~held_out], Y[~held_out])
     tags, scores = twin.top_k(X[held_out], CALIBRATION_DEPTH)
     hits = np.take_along_axis(Y[held_out].toarray(), tags, axis=1) > 0
@@ -126,8 +127,8 @@ def same_calibrator(one, other):
 CALIBRATED = {
     "BMLPL": BMLPL(n_topics=4, max_iter=4),
     "BMLPL early stopping": BMLPL(n_topics=4, max_iter=4, early_stopping=True),
-    "BOMC": BOMC(),
-    "BOMC independent": BOMC("independent"),
+    "BOMC": BOMC.published(),
+    "BOMC independent": BOMC.published("independent"),
     "KNN": KNN(),
     "LEML": LEML(4, max_iter=3),
     "OneVsRestLinear": OneVsRestLinear(),
@@ -205,7 +206,7 @@ def test_a_model_taken_further_learns_the_new_rows_once_and_new_tags_from_all():
     taken._check_state()
 
 
-@pytest.mark.parametrize("model", [BOMC(), BOMC(variant="independent", drift=0.01), KNN()])
+@pytest.mark.parametrize("model", [BOMC.published(), BOMC(variant="independent", drift=0.01), KNN()])
 def test_other_models_learn_new_tags_from_the_new_rows(model):
     before, rows = known_and_all()
     taken = take_further(clone(model).fit(before.X, before.Y), rows, before.n_rows)

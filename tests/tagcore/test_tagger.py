@@ -248,3 +248,26 @@ def test_a_stored_tagger_takes_texts_by_field(tagger, tmp_path):
     # without named fields: title and text, one after the other
     assert tagger.fields == ("title", "text")
     assert tagger.suggest([{"title": "red", "text": "<p>car"}]) == tagger.suggest(["red car"])
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"analyzer": "char_wb", "ngram_range": (2, 4), "fields": {"title": 2, "text": 1, "url": 1}},
+        {"hashed_columns": 300, "ngram_range": (1, 2), "own_columns": ["url"], "fields": {"text": 1, "url": 1}},
+    ],
+    ids=["characters", "hashed"],
+)
+def test_every_kind_of_feature_is_stored_with_the_tagger(params, tmp_path):
+    urls = [f"https://www.example.org/{tags[0]}/x.html" for tags in TAGS]
+    documents = [{"text": text, "url": url} for text, url in zip(TEXTS, urls, strict=True)]
+    vectoriser = Vectoriser(**params)
+    X = vectoriser.fit_transform(documents)
+    corpus = Corpus.from_texts(TEXTS, TAGS)
+    Tagger(vectoriser, KNN(n_neighbors=5).fit(X, corpus.tags), corpus.tag_names).save(tmp_path / "tagger")
+    stored = load_model(tmp_path / "tagger")
+    assert [tags[0].tag for tags in stored.suggest(["aple and pear", {"url": "http://cars.org"}], k=1)] == [
+        "fruit",
+        "cars",
+    ]
+    assert np.array_equal(stored.vectoriser.transform(documents).toarray(), X.toarray())

@@ -263,3 +263,43 @@ def test_models_of_the_other_kind_of_data_are_one_clear_error():
         require_models(load_recipe("nightly", {"models": [{"model": "UserMean"}]}))
     with pytest.raises(ValueError, match=r"no model 'Mean'; there are DampedBiases, ItemKNN, .*UserMean"):
         require_models(load_recipe("ratings", {"models": [{"model": "Mean"}]}))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"features.hashed_columns": 512, "features.min_df": 2}, "features: min_df=2: expected 1 with hashed_columns"),
+        ({"features.hashed_columns": 0}, "features: hashed_columns=0: expected None or a number from 1"),
+        (
+            {"features.analyzer": "char_wb", "features.stem": "english"},
+            "features: stem='english': expected analyzer",
+        ),
+        ({"features.ngram_range": [2, 1]}, "features: ngram_range="),
+        ({"features.own_columns": ["title"]}, "features: own_columns has 'title': expected one of the fields"),
+        ({"features.max_features_by": "idf"}, r"features.max_features_by = 'idf': Input should be 'tf' or 'df'"),
+        (
+            {
+                "features.stop_words": "english",
+                "models": [{"model": "KNN"}, {"model": "Ridge", "features": {"analyzer": "char_wb"}}],
+            },
+            "models.1.features: stop_words='english': expected analyzer='word', got 'char_wb'",
+        ),
+    ],
+)
+def test_features_that_no_vectoriser_takes_are_named_before_any_work(settings, message):
+    with pytest.raises(RecipeError, match=message):
+        load_recipe("nightly", settings)
+
+
+def test_none_takes_a_feature_back():
+    own = {"analyzer": "char_wb", "stop_words": "none", "ngram_range": [3, 5]}
+    settings = {
+        "features.stop_words": "english",
+        "features.norm": "none",
+        "models": [{"model": "KNN", "features": own}],
+    }
+    recipe = load_recipe("nightly", settings)
+    assert (recipe.features.stop_words, recipe.features.norm) == ("english", None)
+    assert recipe.features.on_top_of(**recipe.models[0].features).stop_words is None
+    with pytest.raises(RecipeError, match=r"features\.min_df\.int = 'none'"):
+        load_recipe("nightly", {"features.min_df": "none"})

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tasks.registry.client import CHAMPION, DATA_KEY, EVALUATION_KEY, MODEL_KEY
+from tasks.registry.in_service import put_into_service, roll_back
 from tasks.retention import _Kept, _needed_folders, clean, seconds_of
 from tests.workspaces import workspace_at
 
@@ -67,6 +68,35 @@ def test_old_results_go_and_what_a_champion_was_made_from_stays(workspace):
     assert all(folder.exists() for folder in (corpus, features, model, evaluation))
     with workspace.registry.open() as client:
         assert [v.version for v in client.search_model_versions("name = 'notes'")] == [1]
+
+
+def test_the_version_that_a_rollback_leads_to_stays(workspace):
+    with workspace.registry.open() as client:
+        client.create_registered_model("notes")
+        for _ in range(3):
+            client.create_model_version("notes", "somewhere")
+        for version in ("1", "2", "3"):
+            put_into_service(client, "notes", version, "better")
+    assert [one.name for one in clean(workspace, 0, dry_run=False)] == ["notes 1"]
+    assert roll_back(workspace.registry, "notes") == ("3", "2")
+
+
+def test_old_pages_of_crawls_go_and_the_crawl_of_a_champion_stays(workspace):
+    with workspace.registry.open() as client:
+        client.create_registered_model("nightly-site")
+        client.create_model_version("nightly-site", "somewhere")
+        put_into_service(client, "nightly-site", "1", "first")
+    for name in ("site", "idle"):
+        for file, days in (("collection.db", 40), ("night-1.warc.gz", 90), ("night-2.warc.gz", 40)):
+            path = workspace.settings.state / "crawls" / name / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("pages")
+            os.utime(path, (time.time() - days * DAY,) * 2)
+    gone = {(one.kind, one.name, one.bytes) for one in clean(workspace, 60 * DAY, dry_run=False)}
+    assert gone == {("pages", "site night-1.warc.gz", 5), ("pages", "idle night-1.warc.gz", 5)}
+    gone = {(one.kind, one.name) for one in clean(workspace, 30 * DAY, dry_run=False)}
+    assert gone == {("pages", "site night-2.warc.gz"), ("crawl", "idle")}
+    assert [path.name for path in (workspace.settings.state / "crawls").rglob("*")] == ["site", "collection.db"]
 
 
 def test_a_champion_does_not_keep_all_nights_before_it(workspace):

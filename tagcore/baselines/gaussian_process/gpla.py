@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 from scipy.special import softmax
-from sklearn.utils import check_random_state
 
 from tagcore.base import require_array
 from tagcore.baselines.gaussian_process.laplace import contrast_variances, curvature, evidence_weights, find_mode
@@ -21,6 +20,7 @@ from tagcore.baselines.gaussian_process.rows import one_hot, stratified
 from tagcore.baselines.gaussian_process.search import Scales, best_scales, nothing
 from tagcore.class_model import Matrix
 from tagcore.parameters import FLAG, MOST_ROUNDS, SEED, Choice, Whole, limits
+from tagcore.scikit import check_random_state
 
 
 class GPLA(CovarianceModel):
@@ -37,7 +37,7 @@ class GPLA(CovarianceModel):
     length_scale : where the search begins, and what holds without it; None is half the median distance of rows.
     amplitude : likewise, a standard deviation.
     ard : a length scale for every column.
-    search_steps : of the search; 0 keeps the scales as given.
+    search_steps : of the search, four times as many with `ard`; 0 keeps the scales as given.
     search_rows, max_rows : see above.
     proba : "mackay" flattens the softmax by the variances of latent values, "mean" takes their means.
     random_state : of the rows that are drawn.

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
 from scipy.special import log_ndtr, logsumexp
-from sklearn.utils import check_random_state
 
 from tagcore.base import require_array
 from tagcore.baselines.gaussian_process.adf import Sites, filter_rows
@@ -22,6 +21,7 @@ from tagcore.baselines.gaussian_process.rows import active_count, stratified
 from tagcore.baselines.gaussian_process.search import Scales, best_scales
 from tagcore.class_model import Matrix
 from tagcore.parameters import FLAG, MOST_ROUNDS, SEED, Choice, Whole, WholeOrShare, limits
+from tagcore.scikit import check_random_state
 
 _ROUNDS, _RESTARTS = 3, 4  # of choosing rows and then scales
 _SEARCH_SHARE = 0.2  # of the rows that are searched, active ones

@@ -5,13 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError
-from scipy.optimize import minimize
 
 from tagcore.numeric.covariance import COVARIANCES, Covariance
 from tagcore.numeric.dots import Matrix, squared_distances
+from tagcore.numeric.scale_search import descend_logs
 
 _LOG_LENGTH, _LOG_AMPLITUDE = (-3.0, 5.0), (-2.0, 5.0)
 _RESTARTS = 4
+_ARD_STEPS = 4  # times as many where every column has a length scale
 _MEASURED = 200  # rows whose distances say how far apart rows are
 
 
@@ -55,9 +56,10 @@ def best_scales(evidence: Evidence, start: Scales, max_iter: int, nothing: float
     """Climbs the evidence by L-BFGS; from twice the length scales where it ends no higher than `nothing`, which is what
     a model that explains nothing reaches: slopes vanish there."""
     best, highest = start, -np.inf
+    steps = max_iter * (_ARD_STEPS if start.lengths.size > 1 else 1)
     for restart in range(_RESTARTS + 1):
         first = start._replace(lengths=start.lengths * 2.0**restart)
-        found, value = _climb(evidence, first, max_iter)
+        found, value = _climb(evidence, first, steps)
         if value > highest:
             best, highest = found, value
         if highest > nothing:
@@ -74,6 +76,5 @@ def _climb(evidence: Evidence, start: Scales, max_iter: int) -> tuple[Scales, fl
         return -value, -slopes
 
     bounds = [_LOG_LENGTH] * start.lengths.size + [_LOG_AMPLITUDE]
-    logs = np.clip(start.logs, *np.transpose(bounds))
-    found = minimize(downhill, logs, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": max_iter})
+    found = descend_logs(downhill, start.lengths.size, start.logs, bounds, max_iter)
     return Scales.of_logs(found.x), -float(found.fun)

@@ -6,13 +6,13 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 from sklearn.svm import SVC
-from sklearn.utils import check_random_state
 
 from tagcore.base import require_array
 from tagcore.baselines.gaussian_process.model import AMPLITUDE, LENGTH, CovarianceModel, Learnt, start_scales
 from tagcore.baselines.gaussian_process.rows import stratified
 from tagcore.class_model import Matrix
 from tagcore.parameters import POSITIVE, SEED, Choice, Whole, limits
+from tagcore.scikit import check_random_state
 
 _HELD_OUT = 0.1
 _LOG_SHARPNESS = (-5.0, 5.0)

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
-from sklearn.utils import check_random_state
 
 from tagcore.base import block_rows, require_array
 from tagcore.baselines.gaussian_process.bound import Bound
@@ -22,6 +21,7 @@ from tagcore.baselines.gaussian_process.search import Scales, best_scales, nothi
 from tagcore.class_model import Matrix
 from tagcore.numeric.covariance import Covariance
 from tagcore.parameters import FLAG, MOST_ROUNDS, SEED, Choice, Whole, WholeOrShare, limits
+from tagcore.scikit import check_random_state
 
 _STAGES = 100  # in which the active rows are found: one by one where they are fewer
 _GROWING_STEPS = 20  # towards the maximum while rows are still added

@@ -5,7 +5,6 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.preprocessing import normalize
 
 from tagcore.base import best_k, require_csr, restore_on_failure
 from tagcore.baselines.knn.kernel import score_rows, similarities, suggest, suggest_rows
@@ -13,6 +12,7 @@ from tagcore.baselines.popular import document_shares, require_shares
 from tagcore.features.rows import Rows, load_all
 from tagcore.kernels.neighbours import nearest
 from tagcore.parameters import Choice, Real, Whole, limits
+from tagcore.scikit import normalize
 from tagcore.tag_model import TagModel
 from tagcore.training import FitContext
 

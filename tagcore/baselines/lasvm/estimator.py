@@ -1,13 +1,11 @@
 """Kernel support vector machines that learn from one document after the other."""
 
 import itertools
-import warnings
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import expit
-from sklearn.exceptions import ConvergenceWarning
 
 from tagcore.base import require_array, require_csr
 from tagcore.baselines.lasvm.kernel import learn_tag
@@ -17,6 +15,7 @@ from tagcore.kernels.sparse import add_sparse_product
 from tagcore.numeric.normalise import normalise_rows
 from tagcore.numeric.row_orders import pass_orders
 from tagcore.parameters import FLAG, MOST_BYTES, POSITIVE, ROUNDS, SEED, Choice, Whole, limits
+from tagcore.scikit import warn_of_convergence
 from tagcore.shards import Arrays, freeze, row_shards
 from tagcore.training import FitContext
 
@@ -173,11 +172,11 @@ class LaSVM(MarginModel):
         violated = int(np.count_nonzero(learnt["gaps"] > settings.tau))
         if violated:
             message = f"{violated} tags ended with violations above tau={self.tau!r}"
-            warnings.warn(message, ConvergenceWarning, stacklevel=6)
+            warn_of_convergence(message, stacklevel=6)
         full = int(np.count_nonzero(learnt["turned_away"]))
         if full:
             message = f"{full} tags reached max_support={self.max_support!r} and turned documents away"
-            warnings.warn(message, ConvergenceWarning, stacklevel=6)
+            warn_of_convergence(message, stacklevel=6)
 
     def _scaled(self, X: sp.csr_matrix) -> sp.csr_matrix:
         return normalise_rows(X, self.normalise)

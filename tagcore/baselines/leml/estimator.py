@@ -3,13 +3,13 @@
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import expit
-from sklearn.utils import check_random_state
 
 from tagcore.baselines.leml.alternation import Alternation, GramHalfSteps, HalfSteps, NewtonHalfSteps
 from tagcore.baselines.low_rank.base import RANK, _LowRank
 from tagcore.baselines.low_rank.shards import shards_with_cells
 from tagcore.numeric.losses import LOSSES
 from tagcore.parameters import FLAG, POSITIVE, ROUNDS, SEED, Choice, Real, limits
+from tagcore.scikit import check_random_state
 from tagcore.shards import Arrays
 from tagcore.training import FitContext, train
 

@@ -1,11 +1,11 @@
 """One-vs-rest support vector machines."""
 
 import scipy.sparse as sp
-from sklearn.utils import check_random_state
 
 from tagcore.baselines.linear.sparse import _SparseLinear
 from tagcore.baselines.linear.working_set import LANES, WorkingSetSettings, shared_rows, solve_by_working_sets
 from tagcore.parameters import FLAG, POSITIVE, ROUNDS, SEED, Choice, Real, limits
+from tagcore.scikit import check_random_state
 from tagcore.shards import Arrays
 
 

@@ -1,14 +1,12 @@
 """Ridge regression on all tags at once."""
 
 import itertools
-import warnings
 from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import cho_factor, cho_solve
-from sklearn.exceptions import ConvergenceWarning
 
 from tagcore.baselines.linear.dense import _DenseLinear
 from tagcore.baselines.linear.newton import NewtonSettings, solve_by_newton
@@ -16,6 +14,7 @@ from tagcore.baselines.linear.tag_blocks import rows_with_constant
 from tagcore.features.rows import Rows, load_all
 from tagcore.kernels.sparse import lower_gram
 from tagcore.parameters import FLAG, POSITIVE, ROUNDS, SIZE, Choice, limits
+from tagcore.scikit import warn_of_convergence
 from tagcore.shards import Arrays, Shard, Shards, row_shards
 from tagcore.training import FitContext
 
@@ -98,11 +97,8 @@ class Ridge(_DenseLinear):
         self.intercept_ = np.concatenate([part["intercepts"] for part in solved])
         unsolved = sum(int(np.count_nonzero(part["gaps"] > self.tol)) for part in solved)
         if unsolved:
-            warnings.warn(
-                f"{unsolved} of {Y.shape[1]} tags did not converge within max_iter={self.max_iter} restarts",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+            told = f"{unsolved} of {Y.shape[1]} tags did not converge within max_iter={self.max_iter} restarts"
+            warn_of_convergence(told, stacklevel=4)
         context.progress(2, 2, {})
 
     def _factored(self, X: sp.csr_matrix) -> tuple[Step, Arrays]:

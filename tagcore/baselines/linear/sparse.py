@@ -1,12 +1,10 @@
 """One linear machine per tag, all learnt over one shared copy of the rows and kept as one sparse matrix."""
 
-import warnings
 from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import expit
-from sklearn.exceptions import ConvergenceWarning
 
 from tagcore.base import require_array, require_csr
 from tagcore.baselines.linear.tag_blocks import BlockSettings, Solver, solve_tags
@@ -15,6 +13,7 @@ from tagcore.features.rows import Rows, load_all
 from tagcore.kernels.sparse import add_sparse_product
 from tagcore.numeric.normalise import normalise_rows
 from tagcore.parameters import MOST_BYTES, Whole
+from tagcore.scikit import warn_of_convergence
 from tagcore.scoring.explanation import Explanation
 from tagcore.shards import Arrays, freeze, row_shards
 from tagcore.training import FitContext
@@ -73,11 +72,8 @@ class _SparseLinear(MarginModel):
         self.n_iter_ = int(solved["passes"].max(initial=1))
         unsolved = int(np.count_nonzero(solved["gaps"] > self.tol))
         if unsolved:
-            warnings.warn(
-                f"{unsolved} of {learnable.size} tags did not converge within max_iter={self.max_iter} passes",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+            told = f"{unsolved} of {learnable.size} tags did not converge within max_iter={self.max_iter} passes"
+            warn_of_convergence(told, stacklevel=4)
         self.intercept_[learnable] = solved["intercepts"]
         columns = np.repeat(learnable, solved["counts"])
         shape = X.shape[1], Y.shape[1]

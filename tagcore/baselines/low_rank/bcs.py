@@ -5,7 +5,6 @@ from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_random_state
 
 from tagcore.base import require_array
 from tagcore.baselines.leml.steps import gram_product
@@ -15,6 +14,7 @@ from tagcore.baselines.low_rank.shards import label_rows, project_rows, shards_w
 from tagcore.features.rows import Rows
 from tagcore.numeric.conjugate_gradients import conjugate_gradients, inner_products, residuals_fall_to
 from tagcore.parameters import FLAG, POSITIVE, SEED, Whole, limits
+from tagcore.scikit import check_random_state
 from tagcore.shards import Arrays, Shard, Shards
 from tagcore.training import FitContext, Measures, train
 

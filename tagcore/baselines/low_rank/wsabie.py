@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_random_state
 
 from tagcore.base import require_array
 from tagcore.baselines.low_rank.base import RANK, _LowRank
@@ -12,6 +11,7 @@ from tagcore.baselines.low_rank.kernels.wsabie import learn_documents
 from tagcore.features.rows import InMemory, Rows, load_all
 from tagcore.kernels.random.streams import branch
 from tagcore.parameters import FLAG, POSITIVE, ROUNDS, SEED, limits
+from tagcore.scikit import check_random_state
 from tagcore.scoring.calibration import PlattCalibrator
 from tagcore.shards import Arrays, Shard, Shards
 from tagcore.training import FitContext, Measures, train

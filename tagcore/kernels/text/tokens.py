@@ -1,4 +1,4 @@
-"""Words of UTF-8 texts: runs of two or more word characters, folded to lower case, as ids of a term table."""
+"""Words of UTF-8 texts: runs of word characters, folded to lower case, as ids of a term table."""
 
 import numpy as np
 from numba import njit
@@ -32,10 +32,12 @@ def _decode(data, p, end):
 def _is_foldable(data, start, end, folded):
     """Whether each character of a text has an entry in `folded` (negative: none)."""
     bits = np.uint8(0)
+    least = np.uint8(255)
     for p in range(start, end):
         bits |= data[p]
-    if bits < 0x80:
-        return True
+        least = min(least, data[p])
+    if bits < 0x80 and (least > 0 or folded[0] >= 0):
+        return True  # of ASCII, only the character 0 may have none
     p = start
     while p < end:
         code, p = _decode(data, p, end)
@@ -78,12 +80,13 @@ def _append_encoded(code, words, length):
 
 
 @njit(cache=True, nogil=True)
-def tokenise(data, offsets, row, folded, ids, indptr, skipped, grow, seed, slots, spans, pool, used):
+def tokenise(data, offsets, row, folded, shortest, ids, indptr, skipped, grow, seed, slots, spans, pool, used):
     """Ids of the words of texts from `row` on, -1 for unknown ones unless they may `grow` the table.
 
     `folded[code point]` is the character to store, 0 for what separates words, negative for what only Python can
-    fold: such texts are `skipped`. Returns the row to go on with once the table was given room: the number of rows
-    when all is done. A row begun in a full table is read again, which is harmless: its words are found then.
+    fold: such texts are `skipped`. Words have `shortest` characters at least. Returns the row to go on with once the
+    table was given room: the number of rows when all is done. A row begun in a full table is read again, which is
+    harmless: its words are found then.
     """
     rows = offsets.size - 1
     longest = np.int64(0)
@@ -120,7 +123,7 @@ def tokenise(data, offsets, row, folded, ids, indptr, skipped, grow, seed, slots
                 if p == end:
                     break
                 code, p = _fold(data, p, end, folded)
-            if characters < 2:
+            if characters < shortest:
                 continue
             n_words = (length + 7) >> 3
             if length & 7 != 0:

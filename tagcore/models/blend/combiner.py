@@ -3,14 +3,13 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import expit, logit
-from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits
 
 from tagcore.base import require_array
 from tagcore.models.blend import kernel
 from tagcore.models.blend.pairs import Pairs
+from tagcore.models.blend.trees import Trees, no_trees, written_out
 from tagcore.scoring.calibration import logistic_fit
 from tagcore.shards import freeze
 
@@ -25,51 +24,45 @@ class Combiner:
     """The arrays of a fitted combiner; see `kernel.combine`."""
 
     weights: np.ndarray  # of features and products, the intercept last
-    tree_starts: np.ndarray
-    split_features: np.ndarray
-    thresholds: np.ndarray
-    children: np.ndarray
-    values: np.ndarray
+    trees: Trees
 
     @property
     def arrays(self) -> tuple[np.ndarray, ...]:
-        return self.weights, self.tree_starts, self.split_features, self.thresholds, self.children, self.values
+        return self.weights, *self.trees.arrays
+
+    @property
+    def has_trees(self) -> bool:
+        return len(self.trees.leaf_values) > 1
 
     def check(self, n_members: int) -> None:
-        """Raises ValueError where the arrays of a loaded combiner could lead a kernel astray, or around in circles."""
-        width, n = 4 * n_members + 5, self.values.size
+        """Raises ValueError where the arrays of a loaded combiner could lead a kernel astray."""
+        width = 4 * n_members + 5
         require_array(self.weights, (width + 4 * n_members + 1,), np.float64, "weights of the combiner")
-        require_array(self.tree_starts, (self.tree_starts.size,), np.int64, "where trees start", 1, max(n, 1))
-        starts = self.tree_starts
-        if not starts.size or starts[0] != 1 or starts[-1] != n or (np.diff(starts) < 1).any():
-            raise ValueError(f"trees must start at 1, rise and end at {n}")
-        require_array(self.values, (n,), np.float64, "values of nodes")
-        require_array(self.split_features, (n,), np.int32, "features of nodes", 0, width - 1)
-        require_array(self.thresholds, (n,), np.float64, "thresholds of nodes")
-        require_array(self.children, (n, 2), np.int64, "children of nodes", 0, n - 1)
-        node, children = np.arange(1, n)[:, None], self.children[1:]
-        ends = np.repeat(starts[1:], np.diff(starts))[:, None]
-        leaf = (children == 0).all(axis=1, keepdims=True)
-        if not (leaf | ((children > node) & (children < ends))).all():
-            raise ValueError("children of a node must stand after it in its tree")
+        self.trees.check(width)
+
+    def without_trees(self) -> "Combiner":
+        """The curve alone."""
+        return Combiner(self.weights, no_trees(self.trees.node_starts.size - 1))
 
     def __call__(self, features: np.ndarray, n_members: int) -> np.ndarray:
         """Log-odds of pairs."""
-        return kernel.combine(features, n_members, *self.arrays)
+        return kernel.combine(features, n_members, self.weights, self.trees.arrays)
 
 
 def no_combiner(n_members: int) -> Combiner:
     """What stands for a combiner where a member serves alone."""
-    return Combiner(np.zeros(8 * n_members + 6), *_no_trees())
+    return Combiner(freeze(np.zeros(8 * n_members + 6)), no_trees(4 * n_members + 5))
 
 
 def fit_combiner(pairs: Pairs, n_members: int, n_trees: int, seed: int) -> Combiner:
     """Learns from pairs of documents that members had not seen. One thread: others would sum in another order."""
     with threadpool_limits(1):
         weights = _logistic(kernel.with_products(pairs.features, n_members), pairs.hits)
+        trees = no_trees(pairs.features.shape[1])
         enough = np.unique(pairs.rows).size >= FEWEST_DOCUMENTS and pairs.hits.any() and not pairs.hits.all()
-        trees = _trees(pairs, n_trees, seed) if n_trees and enough else _no_trees()
-    return Combiner(freeze(weights), *map(freeze, trees))
+        if n_trees and enough:
+            trees = _boosted(pairs, n_trees, seed)
+    return Combiner(freeze(weights), trees)
 
 
 def fit_slope(scores: np.ndarray, hits: np.ndarray) -> np.ndarray:
@@ -84,6 +77,8 @@ def fit_slope(scores: np.ndarray, hits: np.ndarray) -> np.ndarray:
 
 def _logistic(features: np.ndarray, hits: np.ndarray) -> np.ndarray:
     """Weights of the features as they are, and the intercept."""
+    from scipy.optimize import minimize  # here, as other libraries to learn with: what is served does not learn
+
     n, width = features.shape
     share = (hits.sum() + 1) / (n + 2)
     if not hits.any() or hits.all():
@@ -105,8 +100,9 @@ def _logistic(features: np.ndarray, hits: np.ndarray) -> np.ndarray:
     return np.append(raw, w[-1] - np.sum(raw * centre))
 
 
-def _trees(pairs: Pairs, n_trees: int, seed: int) -> tuple[np.ndarray, ...]:
-    """Boosted trees, written out node after node; of a leaf the children are 0."""
+def _boosted(pairs: Pairs, n_trees: int, seed: int) -> Trees:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
     model = HistGradientBoostingClassifier(
         max_iter=n_trees,
         learning_rate=0.1,
@@ -117,21 +113,4 @@ def _trees(pairs: Pairs, n_trees: int, seed: int) -> tuple[np.ndarray, ...]:
         early_stopping=False,
         random_state=seed,
     ).fit(pairs.features, pairs.hits)
-    nodes = [predictor.nodes for (predictor,) in model._predictors]
-    starts = np.concatenate([[1], 1 + np.cumsum([len(tree) for tree in nodes])]).astype(np.int64)
-    every = np.concatenate(nodes)
-    base = np.repeat(starts[:-1], np.diff(starts))
-    inner = every["is_leaf"] == 0
-    children = np.stack([np.where(inner, base + every[side], 0) for side in ("left", "right")], axis=1)
-    # node 0 is no node: its value is the intercept, so that no child is 0
-    return (
-        starts,
-        np.append(0, np.where(inner, every["feature_idx"], 0)).astype(np.int32),
-        np.append(0.0, np.where(inner, every["num_threshold"], 0.0)),
-        np.concatenate([np.zeros((1, 2), np.int64), children.astype(np.int64)]),
-        np.append(float(model._baseline_prediction.ravel()[0]), np.where(inner, 0.0, every["value"])),
-    )
-
-
-def _no_trees() -> tuple[np.ndarray, ...]:
-    return np.ones(1, np.int64), np.zeros(1, np.int32), np.zeros(1), np.zeros((1, 2), np.int64), np.zeros(1)
+    return written_out(model, pairs.features.shape[1])

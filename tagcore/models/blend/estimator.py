@@ -1,29 +1,42 @@
 """The estimator: members, folds, combiner and guard."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import expit
-from sklearn.base import clone
 
-from tagcore.base import require_array, require_lists
+from tagcore.base import BLOCK_CELLS, best_k, block_rows, require_array, require_lists
+from tagcore.features.folds import NEVER, fold_numbers
 from tagcore.features.rows import Rows
 from tagcore.models.blend import kernel
 from tagcore.models.blend.combiner import Combiner, fit_combiner, fit_slope, no_combiner
-from tagcore.models.blend.folds import NEVER, fold_numbers, guard_rows
+from tagcore.models.blend.guard import CURVE, THE_BLEND, choose
 from tagcore.models.blend.members import MemberList, make_members
-from tagcore.models.blend.pairs import Pairs, TagCounts, held_out_pairs, joined, member_scores, words_of
-from tagcore.models.blend.quality import ndcg_of_pairs
+from tagcore.models.blend.pairs import Pairs, TagCounts, held_out_pairs, joined, member_scores, scored_pairs
+from tagcore.models.blend.trees import Trees
 from tagcore.parameters import SEED, Whole, limits
+from tagcore.progress import no_progress
+from tagcore.scikit import clone
 from tagcore.scoring.explanation import Explanation
 from tagcore.shards import freeze
 from tagcore.tag_model import TagModel
 from tagcore.training import FitContext
 
-THE_BLEND = -1  # what serves, where no member does
-_SLOPE_DOCUMENTS = 1000
+_SLOPE_RANKS = 5  # of a member's tags, from which its slope is learnt: those that people look at
+
+
+_COMBINER = ("weights_", "node_starts_", "thresholds_", "tree_of_node_", "left_alone_", "leaf_values_")
+
+
+class _Served(NamedTuple):
+    """What a fitted blend answers with."""
+
+    members: list[TagModel]
+    combiner: Combiner
+    counts: tuple
 
 
 class Voice(NamedTuple):
@@ -40,16 +53,17 @@ class Blend(TagModel):
 
     Members are fitted without some folds of the documents and score these. The pool of a document is the best tags of
     each member; a small combiner (a logistic curve with products, and boosted trees, the mean of both) learns from
-    those pairs which are right. A slice of the scored documents that the combiner has not seen guards: where the blend
-    is no better there (nDCG@5) than its best member, that member serves alone. Then members are fitted on all.
+    those pairs which are right. Each part of a fold guards: it judges a combiner that learnt from the fold's other
+    parts. Where the blend is not surely better there (nDCG@5) than its best member, that member serves alone, and trees
+    only where they are surely better than the curve. Then members are fitted on all.
 
     Parameters
     ----------
     members : class names, or `{"model": name, parameter: value, …}`; the first leads. None: OneVsRestLinear, KNN and
-        independent BOMC with noise 1.
+        BOMC.
     pool : how many of each member's best tags are looked at; others are not suggested.
     n_folds : of 5, every document is scored; of 1, a fifth of them. None: 5 below 5,000 documents.
-    n_trees : boosted trees of the combiner, where 400 documents or more were scored.
+    n_trees : boosted trees of the combiner, where 400 documents or more of a fold can teach it before they are judged.
     random_state : seed of folds, guard, trees and members.
 
     Examples
@@ -62,12 +76,7 @@ class Blend(TagModel):
 
     _arrays = (
         "slopes_",
-        "weights_",
-        "tree_starts_",
-        "split_features_",
-        "thresholds_",
-        "children_",
-        "values_",
+        *_COMBINER,
         "tag_documents_",
         "met_starts_",
         "met_tags_",
@@ -86,7 +95,7 @@ class Blend(TagModel):
     gives_probabilities = True
 
     slopes_: np.ndarray  # (members, 2) slope and intercept of each member's score as log-odds
-    guard_: np.ndarray  # nDCG@5 of the blend, then of every member, on the slice that guards
+    guard_: np.ndarray  # nDCG@5 that the guard saw: of the curve with trees, of the curve alone, of every member
     serving_: int  # the number of the member that serves alone, or -1
 
     def __init__(
@@ -116,7 +125,7 @@ class Blend(TagModel):
 
     def voices(self, X: Any, tag: int) -> list[Voice]:
         """What each member says of a tag of the one document X."""
-        scores = member_scores(self._fitted(), self._checked(X))[:, 0]
+        scores = member_scores(self._served().members, self._checked(X))[:, 0]
         odds = self.slopes_[:, 0] * scores[:, tag] + self.slopes_[:, 1]
         places = [int((row > row[tag]).sum() + (row[:tag] == row[tag]).sum()) + 1 for row in scores]
         return [
@@ -126,7 +135,7 @@ class Blend(TagModel):
 
     def explain(self, X: Any, tag: int) -> Explanation | None:
         """What each word did to the score of the first member that can tell, of those that serve; None without one."""
-        members = self._fitted()
+        members = self._served().members
         serving = members if self.serving_ == THE_BLEND else [members[self.serving_]]
         able = [member for member in serving if hasattr(member, "explain")]
         return able[0].explain(self._checked(X), tag) if able else None
@@ -137,83 +146,95 @@ class Blend(TagModel):
         held = [int(fold) for fold in np.unique(folds) if fold != NEVER]
         fits = _Fits(context, (len(held) + 1) * len(members))
         self.slopes_ = np.tile([1.0, 0.0], (len(members), 1))
-        self.guard_, self.serving_ = np.zeros(1 + len(members)), 0
+        self.guard_, self.serving_ = np.zeros(CURVE + 1 + len(members)), 0
         combiner = no_combiner(len(members))
         if held:
-            pairs = self._scored_pairs(members, rows, Y, folds, held, fits)
-            combiner = self._choose(pairs, Y, len(members))
-        self.weights_, self.tree_starts_, self.split_features_ = combiner.arrays[:3]
-        self.thresholds_, self.children_, self.values_ = combiner.arrays[3:]
+            pairs = self._held_out_pairs(members, rows, Y, folds, held, fits)
+            self.slopes_ = _slopes(pairs, len(members))
+            combiner = self._guarded(pairs, folds, Y, len(members))
+        for name, array in zip(_COMBINER, combiner.arrays, strict=True):
+            setattr(self, name, array)
         counts = TagCounts.of(Y)
         self.n_documents_, self.tag_documents_ = counts.n_documents, counts.documents
         self.met_starts_, self.met_tags_, self.met_counts_ = counts.starts, counts.tags, counts.counts
         for number, member in enumerate(members):
-            fits.fit(member, rows, f"member{number}")
+            fits.fit(member, rows, None, f"member{number}")
             for name in (*member._all_arrays(), *member._all_facts()):
                 setattr(self, _stored_name(number, name), getattr(member, name))
-        self._ready = members
+        self._ready = None
 
-    def _scored_pairs(
+    def _held_out_pairs(
         self, members: list[TagModel], rows: Rows, Y: sp.csr_matrix, folds: np.ndarray, held: list[int], fits: "_Fits"
     ) -> Pairs:
         """Pairs of every document that is held out once, scored by members that have not seen it."""
         parts = []
         for fold in held:
             seen, unseen = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-            learnt = rows.select(seen)
             fitted = [
-                fits.fit(clone(member), learnt, f"fold{fold}-member{number}") for number, member in enumerate(members)
+                fits.fit(clone(member), rows, folds == fold, f"fold{fold}-member{number}")
+                for number, member in enumerate(members)
             ]
-            counts = TagCounts.of(Y[seen])
-            if fold == held[0]:
-                self.slopes_ = _slopes(fitted, rows, unseen, self.pool)
-            parts.append(held_out_pairs(fitted, rows, unseen, self.pool, freeze(self.slopes_[0].copy()), counts))
+            parts.append(held_out_pairs(fitted, rows, unseen, self.pool, TagCounts.of(Y[seen])))
         return joined(parts)
 
-    def _choose(self, pairs: Pairs, Y: sp.csr_matrix, n_members: int) -> Combiner:
-        """Lets the guard decide what serves; the combiner of a blend then learns from the guard's documents, too."""
-        guard = guard_rows(pairs.rows, Y.shape[0], self.random_state)
-        trial = fit_combiner(pairs.of_rows(~guard), n_members, self.n_trees, self.random_state)
-        guarded = pairs.of_rows(guard)
-        scores = [trial(guarded.features, n_members)]
-        scores += [np.ascontiguousarray(guarded.features[:, 3 * m]) for m in range(n_members)]
-        self.guard_ = np.array([ndcg_of_pairs(s, guarded, Y, 5).mean() for s in scores])
-        best = int(np.argmax(self.guard_[1:]))
-        self.serving_ = THE_BLEND if self.guard_[0] > self.guard_[1 + best] else best
+    def _guarded(self, pairs: Pairs, folds: np.ndarray, Y: sp.csr_matrix, n_members: int) -> Combiner:
+        """Lets the guard decide what serves; the combiner of a blend then learns from all that was scored."""
+        choice = choose(pairs, folds, Y, n_members, self.n_trees, self.random_state)
+        self.guard_, self.serving_ = choice.quality, choice.serving
         if self.serving_ != THE_BLEND:
             return no_combiner(n_members)
-        return fit_combiner(pairs, n_members, self.n_trees, self.random_state)
+        return fit_combiner(pairs, n_members, self.n_trees if choice.with_trees else 0, self.random_state)
 
     def _scores(self, X: sp.csr_matrix) -> np.ndarray:
-        members = self._fitted()
+        served = self._served()
         if self.serving_ != THE_BLEND:
-            slope, intercept = self.slopes_[self.serving_]
-            return slope * np.asarray(members[self.serving_]._scores(X), np.float64) + intercept
-        scores, lead = member_scores(members, X), freeze(self.slopes_[0].copy())
-        indptr, tags, features = kernel.pair_features(scores, words_of(X), self.pool, lead, *self._counts().arrays)
-        found = self._combiner()(features, len(members))
-        return kernel.spread_scores(indptr, tags, found, scores[0], lead)
+            return self._odds(np.asarray(served.members[self.serving_]._scores(X), np.float64))
+        scores = member_scores(served.members, X)
+        indptr, tags, odds = self._pair_odds(served, X, scores)
+        return kernel.spread_scores(indptr, tags, odds, scores[0])
+
+    def _top_k(self, X: sp.csr_matrix, k: int) -> tuple[np.ndarray, np.ndarray]:
+        served = self._served()
+        if self.serving_ != THE_BLEND:
+            best, member_odds = served.members[self.serving_]._top_k(X, k)
+            return best, self._odds(member_odds)
+        best, best_odds = np.empty((X.shape[0], k), np.int64), np.empty((X.shape[0], k))
+        step = block_rows(self.n_labels_, BLOCK_CELLS)
+        for start in range(0, X.shape[0], step):
+            at = slice(start, min(start + step, X.shape[0]))
+            block = X if X.shape[0] <= step else X[at]
+            scores = member_scores(served.members, block)
+            indptr, tags, odds = self._pair_odds(served, block, scores)
+            if not kernel.best_pairs(indptr, tags, odds, best[at], best_odds[at]):  # more tags are asked for
+                best[at], best_odds[at] = best_k(kernel.spread_scores(indptr, tags, odds, scores[0]), k)
+        return best, best_odds
+
+    def _pair_odds(
+        self, served: "_Served", X: sp.csr_matrix, scores: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        indptr, tags, features = scored_pairs(served.members, X, scores, self.pool, served.counts)
+        return indptr, tags, served.combiner(features, len(served.members))
+
+    def _odds(self, scores: np.ndarray) -> np.ndarray:
+        """Log-odds of the member that serves alone."""
+        slope, intercept = self.slopes_[self.serving_]
+        return slope * scores + intercept
 
     def _made(self) -> list[TagModel]:
         return make_members(self.members, self.random_state)
 
-    def _fitted(self) -> list[TagModel]:
-        """The members, made of the arrays that stand on this model where it was loaded."""
+    def _served(self) -> "_Served":
+        """What answers: members, combiner and counts, made once of the arrays that stand on this model."""
         if self.__dict__.get("_ready") is None:
             members = self._made()
             for number, member in enumerate(members):
                 for name in (*member._all_arrays(), *member._all_facts()):
                     setattr(member, name, getattr(self, _stored_name(number, name)))
-            self._ready = members
+            weights, *trees = (freeze(getattr(self, name)) for name in _COMBINER)
+            met = (self.met_starts_, self.met_tags_, self.met_counts_)
+            counts = TagCounts(self.n_documents_, *map(freeze, (self.tag_documents_, *met)))
+            self._ready = _Served(members, Combiner(weights, Trees(*trees)), counts.arrays)
         return self._ready
-
-    def _combiner(self) -> Combiner:
-        trees = (self.tree_starts_, self.split_features_, self.thresholds_, self.children_, self.values_)
-        return Combiner(*map(freeze, (self.weights_, *trees)))
-
-    def _counts(self) -> TagCounts:
-        met = (self.met_starts_, self.met_tags_, self.met_counts_)
-        return TagCounts(self.n_documents_, *map(freeze, (self.tag_documents_, *met)))
 
     def _all_arrays(self) -> tuple[str, ...]:  # type: ignore[override]  # of this one: its members have more
         return (*self._arrays, *self._names_of_members("_all_arrays"))
@@ -227,13 +248,13 @@ class Blend(TagModel):
 
     def _check_state(self) -> None:
         super()._check_state()
-        members = self._fitted()
+        members = self._served().members
         m, n_tags = len(members), self.n_labels_
         Whole(THE_BLEND, m - 1).check("serving_", self.serving_)
         Whole().check("n_documents_", self.n_documents_)
         require_array(self.slopes_, (m, 2), np.float64, "slopes_")
-        require_array(self.guard_, (m + 1,), np.float64, "guard_", 0, 1)
-        self._combiner().check(m)
+        require_array(self.guard_, (CURVE + 1 + m,), np.float64, "guard_", 0, 1)
+        self._served().combiner.check(m)
         require_array(self.tag_documents_, (n_tags,), np.int64, "tag_documents_", 0, self.n_documents_)
         require_lists(self.met_starts_, self.met_tags_, n_tags, n_tags, "tags that meet")
         require_array(self.met_counts_, self.met_tags_.shape, np.int32, "met_counts_", 0, self.n_documents_)
@@ -249,10 +270,10 @@ class _Fits:
     def __init__(self, context: FitContext, total: int) -> None:
         self._context, self._total, self._done = context, total, 0
 
-    def fit(self, member: TagModel, rows: Rows, name: str) -> TagModel:
+    def fit(self, member: TagModel, rows: Rows, left_out: np.ndarray | None, name: str) -> TagModel:
         context = self._context
         checkpoints = context.checkpoints.inside(name) if context.checkpoints else None
-        member.fit_rows(rows, executor=context.executor, checkpoints=checkpoints)
+        member.fit_without(left_out, rows, replace(context, checkpoints=checkpoints, progress=no_progress))
         self._done += 1
         context.progress(self._done, self._total, {})
         return member
@@ -263,12 +284,10 @@ def _stored_name(number: int, name: str) -> str:
     return f"member{number}_{name}"
 
 
-def _slopes(members: list[TagModel], rows: Rows, unseen: np.ndarray, pool: int) -> np.ndarray:
-    """How likely each member's score makes a tag, of some documents that it has not seen."""
-    X, Y = rows.select(unseen[:_SLOPE_DOCUMENTS]).load(slice(0, min(unseen.size, _SLOPE_DOCUMENTS)))
+def _slopes(pairs: Pairs, n_members: int) -> np.ndarray:
+    """How likely each member's score makes a tag, of the best tags of documents that it has not seen."""
     slopes = []
-    for member in members:
-        tags, scores = member.top_k(X, pool)
-        numbers = np.repeat(np.arange(X.shape[0]), tags.shape[1])
-        slopes.append(fit_slope(scores.ravel(), np.asarray(Y[numbers, tags.ravel()]).ravel() > 0))
+    for m in range(n_members):
+        best = pairs.features[:, 3 * m + 2] < np.log1p(_SLOPE_RANKS) - 1e-9
+        slopes.append(fit_slope(pairs.features[best, 3 * m], pairs.hits[best]))
     return np.array(slopes)

@@ -9,11 +9,25 @@ import numpy as np
 from numba import njit
 
 from tagcore.kernels.ranking import best_of_row
+from tagcore.models.blend.trees import sum_of_trees
 
-RANKS = 100  # ranks that are told apart
+RANKS = 40  # ranks that are told apart
 OTHERS = 6  # best tags that a tag is seen beside
 FLOOR, LEAST = -20.0, -18.0  # of tags outside the pool, which are not suggested, and of those inside it
 _UNLIKELY = 0.05  # added to a lift, whose logarithm is taken
+
+
+@njit(cache=True, nogil=True)
+def best_ranks(scores):
+    """(tags, scores) of the best of every member and row, best first, two (members, rows, ranks) arrays."""
+    n_members, n_rows, n_tags = scores.shape
+    ranks = min(RANKS, n_tags)
+    best = np.empty((n_members, n_rows, ranks), np.int64)
+    best_scores = np.empty((n_members, n_rows, ranks), np.float64)
+    for m in range(n_members):
+        for i in range(n_rows):
+            best_of_row(scores[m, i], ranks, best[m, i], best_scores[m, i])
+    return best, best_scores
 
 
 @njit(cache=True, nogil=True)
@@ -30,19 +44,20 @@ def _met(tag, other, starts, tags, counts):
 
 
 @njit(cache=True, nogil=True)
-def _beside(tag, best, best_scores, lead, documents, n_documents, starts, tags, counts, out):
+def _beside(tag, others, weights, counts, out):
     """How the tag goes with the best others: max, mean and mean logarithm of lift, weighed by how likely these are."""
+    documents, n_documents, starts, tags, both_counts = counts
     seen = 0
     total, strongest, share, lift = 0.0, 0.0, 0.0, 0.0
-    for place in range(best.size):
-        other = best[place]
+    for place in range(others.size):
+        other = others[place]
         if other == tag:
             continue
         if seen == OTHERS:
             break
         seen += 1
-        weight = 1.0 / (1.0 + np.exp(-(lead[0] * best_scores[place] + lead[1])))
-        both = _met(tag, other, starts, tags, counts)
+        weight = weights[place]
+        both = _met(tag, other, starts, tags, both_counts)
         chance = both / (documents[other] + 1.0)
         strongest = max(strongest, weight * chance)
         share += weight * chance
@@ -55,28 +70,32 @@ def _beside(tag, best, best_scores, lead, documents, n_documents, starts, tags, 
 
 
 @njit(cache=True, nogil=True)
-def pair_features(scores, words, pool, lead, documents, n_documents, starts, tags, counts):
+def pair_features(scores, best, best_scores, likely, word_starts, pool, counts):
     """(indptr, tags, features) of the pairs of every row: the union of the members' `pool` best tags.
 
-    `scores` are (members, rows, tags), `words` the numbers of words of the rows, `lead` slope and intercept of the
-    first member's score as a log-odds; the rest are counts of documents: of tags, of all, of pairs of tags as CSR.
+    `scores` are (members, rows, tags), `best` and `best_scores` what `best_ranks` gives of them, `likely` the leading
+    member's own probabilities of its first ranks, `word_starts` where the words of a row start; `counts` are of
+    documents: of tags, of all, of pairs of tags as CSR. A member puts no tag forward that it cannot tell from its last
+    rank.
     """
     n_members, n_rows, n_tags = scores.shape
-    ranks, pool = min(RANKS, n_tags), min(pool, n_tags)
-    best = np.empty((n_members, ranks), np.int64)
-    best_scores = np.empty((n_members, ranks), np.float64)
+    ranks = best.shape[2]
+    pool = min(pool, ranks)
     place = np.full(n_tags, -1, np.int64)
     found = np.empty(n_members * pool, np.int64)
     indptr = np.zeros(n_rows + 1, np.int64)
     pair_tags = np.empty(n_rows * n_members * pool, np.int64)
     features = np.empty((n_rows * n_members * pool, 4 * n_members + 5), np.float64)
+    log_ranks = np.log1p(np.arange(RANKS + 1))
     n = 0
     for i in range(n_rows):
         n_found = 0
         for m in range(n_members):
-            best_of_row(scores[m, i], ranks, best[m], best_scores[m])
+            last = best_scores[m, i, ranks - 1]
             for p in range(pool):
-                tag = best[m, p]
+                tag = best[m, i, p]
+                if best_scores[m, i, p] == last and p < ranks - 1:
+                    break
                 if place[tag] < 0:
                     place[tag] = n + n_found
                     found[n_found] = tag
@@ -85,26 +104,33 @@ def pair_features(scores, words, pool, lead, documents, n_documents, starts, tag
             tag, row = found[f], features[n + f]
             for m in range(n_members):
                 row[3 * m] = scores[m, i, tag]
-                row[3 * m + 1] = scores[m, i, tag] - best_scores[m, 0]
-                row[3 * m + 2] = np.log1p(RANKS)
-                row[3 * n_members + 2 + m] = best_scores[m, 0]
-            row[3 * n_members] = np.log1p(documents[tag])
-            row[3 * n_members + 1] = np.log1p(words[i])
-            nearest = min(ranks, OTHERS + 1)
-            _beside(
-                tag, best[0, :nearest], best_scores[0], lead, documents, n_documents, starts, tags, counts,
-                row[4 * n_members + 2 :],
-            )  # fmt: skip
+                row[3 * m + 1] = scores[m, i, tag] - best_scores[m, i, 0]
+                row[3 * m + 2] = log_ranks[RANKS]
+                row[3 * n_members + 2 + m] = best_scores[m, i, 0]
+            row[3 * n_members] = np.log1p(counts[0][tag])
+            row[3 * n_members + 1] = np.log1p(word_starts[i + 1] - word_starts[i])
+            _beside(tag, best[0, i, : likely.shape[1]], likely[i], counts, row[4 * n_members + 2 :])
             pair_tags[n + f] = tag
         for m in range(n_members):
             for rank in range(ranks):
-                if place[best[m, rank]] >= 0:
-                    features[place[best[m, rank]], 3 * m + 2] = np.log1p(rank)
+                if place[best[m, i, rank]] >= 0:
+                    features[place[best[m, i, rank]], 3 * m + 2] = log_ranks[rank]
         for f in range(n_found):
             place[found[f]] = -1
         n += n_found
         indptr[i + 1] = n
     return indptr, pair_tags[:n].copy(), features[:n].copy()
+
+
+@njit(cache=True, nogil=True)
+def _fill_products(features, n_members, out):
+    frequency = features[3 * n_members] - 3.0
+    for m in range(n_members):
+        score, rank = features[3 * m], features[3 * m + 2]
+        out[4 * m] = score * frequency
+        out[4 * m + 1] = rank * frequency
+        out[4 * m + 2] = score * rank
+        out[4 * m + 3] = score * abs(score)
 
 
 @njit(cache=True, nogil=True)
@@ -114,53 +140,65 @@ def with_products(features, n_members):
     out = np.empty((n, width + 4 * n_members), np.float64)
     for i in range(n):
         out[i, :width] = features[i]
-        frequency = features[i, 3 * n_members] - 3.0
-        for m in range(n_members):
-            score, rank = features[i, 3 * m], features[i, 3 * m + 2]
-            at = width + 4 * m
-            out[i, at] = score * frequency
-            out[i, at + 1] = rank * frequency
-            out[i, at + 2] = score * rank
-            out[i, at + 3] = score * abs(score)
+        _fill_products(features[i], n_members, out[i, width:])
     return out
 
 
 @njit(cache=True, nogil=True)
-def combine(features, n_members, weights, tree_starts, split_features, thresholds, children, values):
+def combine(features, n_members, weights, trees):
     """Log-odds of pairs: a linear sum of features and products; its mean with that of the trees, where there are any.
 
-    The last weight is the intercept; a node without children (0) is a leaf; the first value of all is the trees' own
-    intercept.
+    The last weight is the intercept.
     """
-    n = features.shape[0]
-    products = with_products(features, n_members)
+    n, width = features.shape
+    leaf_values = trees[4]
+    products = np.empty(4 * n_members, np.float64)
+    alive = np.empty(leaf_values.shape[0], np.uint32)
     out = np.empty(n, np.float64)
     for i in range(n):
         linear = weights[-1]
-        for j in range(products.shape[1]):
-            linear += weights[j] * products[i, j]
-        if tree_starts.size > 1:
-            trees = values[0]
-            for tree in range(tree_starts.size - 1):
-                node = tree_starts[tree]
-                while children[node, 0] > 0:
-                    left = features[i, split_features[node]] <= thresholds[node]
-                    node = children[node, 0] if left else children[node, 1]
-                trees += values[node]
-            linear = 0.5 * (linear + trees)
+        _fill_products(features[i], n_members, products)
+        for j in range(width):
+            linear += weights[j] * features[i, j]
+        for j in range(products.size):
+            linear += weights[width + j] * products[j]
+        if leaf_values.shape[0] > 1:
+            linear = 0.5 * (linear + sum_of_trees(features[i], trees, alive))
         out[i] = max(linear, LEAST)
     return out
 
 
 @njit(cache=True, nogil=True)
-def spread_scores(indptr, tags, pair_scores, lead_scores, lead):
+def spread_scores(indptr, tags, pair_scores, lead_scores):
     """Dense scores of all tags: those of pairs, and below all of them the rest, in the order of the leading member."""
     n_rows, n_tags = lead_scores.shape
     out = np.empty((n_rows, n_tags), np.float64)
     for i in range(n_rows):
         for tag in range(n_tags):
-            odds = lead[0] * lead_scores[i, tag] + lead[1]
-            out[i, tag] = FLOOR + odds / (1.0 + abs(odds))
+            score = lead_scores[i, tag]
+            out[i, tag] = FLOOR + score / (1.0 + abs(score))
         for p in range(indptr[i], indptr[i + 1]):
             out[i, tags[p]] = pair_scores[p]
     return out
+
+
+@njit(cache=True, nogil=True)
+def best_pairs(indptr, tags, pair_scores, out_tags, out_scores):
+    """Fills rows with the best pairs of each, best first, ties to the lower tag; False where one has too few."""
+    n_rows, k = out_tags.shape
+    for i in range(n_rows):
+        if indptr[i + 1] - indptr[i] < k:
+            return False
+        filled = 0
+        for p in range(indptr[i], indptr[i + 1]):
+            tag, score, at = tags[p], pair_scores[p], filled
+            while at > 0 and (
+                score > out_scores[i, at - 1] or (score == out_scores[i, at - 1] and tag < out_tags[i, at - 1])
+            ):
+                if at < k:
+                    out_scores[i, at], out_tags[i, at] = out_scores[i, at - 1], out_tags[i, at - 1]
+                at -= 1
+            if at < k:
+                out_scores[i, at], out_tags[i, at] = score, tag
+                filled = min(filled + 1, k)
+    return True

@@ -4,14 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tagcore.base import registered_models
+from tagcore.base import find_model_class, registered_models
 from tagcore.tag_model import TagModel
 
-DEFAULT_MEMBERS: tuple[Any, ...] = (
-    "OneVsRestLinear",
-    "KNN",
-    {"model": "BOMC", "variant": "independent", "noise": 1.0},
-)
+DEFAULT_MEMBERS: tuple[Any, ...] = ("OneVsRestLinear", "KNN", "BOMC")
 MOST_MEMBERS = 16
 
 
@@ -36,15 +32,27 @@ def make_members(members: Sequence[Any] | None, seed: int) -> list[TagModel]:
     return [make_member(member, seed) for member in (DEFAULT_MEMBERS if members is None else members)]
 
 
+def class_of(member: Any) -> str:
+    """The class name in a member's plain form."""
+    return member if isinstance(member, str) else member["model"]
+
+
+def with_parameter(member: Any, name: str, parameter: str, value: Any) -> Any:
+    """A member's plain form with a parameter, where it is of that class and does not say its own."""
+    if class_of(member) != name or (not isinstance(member, str) and parameter in member):
+        return member
+    return {**({"model": member} if isinstance(member, str) else member), parameter: value}
+
+
 def make_member(member: Any, seed: int) -> TagModel:
     """Makes a tagger of its plain form; ValueError says what is wrong with any other."""
     plain = {"model": member} if isinstance(member, str) else member
     if not isinstance(plain, dict) or not isinstance(plain.get("model"), str):
         raise ValueError(f'a member is {member!r:.100}, expected a class name or {{"model": name, …}}')
-    known, name = registered_models(), plain["model"]
-    cls = known.get(name)
+    name = plain["model"]
+    cls = find_model_class(name)
     if cls is None or not issubclass(cls, TagModel) or name == "Blend":
-        choices = sorted(n for n, c in known.items() if issubclass(c, TagModel) and n != "Blend")
+        choices = sorted(n for n, c in registered_models().items() if issubclass(c, TagModel) and n != "Blend")
         raise ValueError(f"a member is {name!r:.100}, expected one of {', '.join(choices)}")
     params = {key: value for key, value in plain.items() if key != "model"}
     defaults = cls().get_params()

@@ -63,25 +63,30 @@ class Pairs:
 
 def member_scores(members: Sequence[TagModel], X: sp.csr_matrix) -> np.ndarray:
     """(members, rows, tags) scores of checked rows."""
-    return freeze(np.stack([np.asarray(member._scores(X), np.float64) for member in members]))
+    scores = np.empty((len(members), X.shape[0], members[0].n_labels_))
+    for number, member in enumerate(members):
+        scores[number] = member._scores(X)
+    return freeze(scores)
 
 
-def words_of(X: sp.csr_matrix) -> np.ndarray:
-    """How many different words every row has."""
-    return freeze(np.diff(X.indptr).astype(np.int64))
+def scored_pairs(
+    members: Sequence[TagModel], X: sp.csr_matrix, scores: np.ndarray, pool: int, counts: tuple
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(indptr, tags, features) of the pairs of checked rows. No label is read: what weighs the best tags of the lead is
+    the probability that it gives by itself."""
+    best, best_scores = kernel.best_ranks(scores)
+    likely = members[0].proba(best_scores[0, :, : kernel.OTHERS + 1])
+    return kernel.pair_features(scores, best, best_scores, likely, X.indptr, pool, counts)
 
 
-def held_out_pairs(
-    members: Sequence[TagModel], rows: Rows, held: np.ndarray, pool: int, lead: np.ndarray, counts: TagCounts
-) -> Pairs:
+def held_out_pairs(members: Sequence[TagModel], rows: Rows, held: np.ndarray, pool: int, counts: TagCounts) -> Pairs:
     """Pairs of the rows `held`, which the members and the counts have not seen; of their tags only hits tell."""
     selected, parts = rows.select(held), []
     step = block_rows(rows.n_labels, _CELLS)
     for start in range(0, held.size, step):
         block = slice(start, min(start + step, held.size))
         X, Y = selected.load(block)
-        scores = member_scores(members, X)
-        indptr, tags, features = kernel.pair_features(scores, words_of(X), pool, lead, *counts.arrays)
+        indptr, tags, features = scored_pairs(members, X, member_scores(members, X), pool, counts.arrays)
         numbers = np.repeat(np.arange(X.shape[0]), np.diff(indptr))
         hits = np.asarray(Y[numbers, tags]).ravel() > 0
         parts.append(Pairs(features, hits, held[block][numbers], tags))

@@ -4,13 +4,13 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_random_state
 
 from tagcore.base import block_rows, restore_on_failure
 from tagcore.features.rows import Rows
 from tagcore.models.bmlpl.checks import LIMITS, check_state, check_together
 from tagcore.models.bmlpl.learning import FittedState, learn, learn_batch, scaled
 from tagcore.models.bmlpl.scores import Draws, scores, screened_top_k
+from tagcore.scikit import check_random_state
 from tagcore.shards import Executor, InProcess
 from tagcore.tag_model import TagModel
 from tagcore.training import FitContext
@@ -86,7 +86,8 @@ class BMLPL(TagModel):
 
     _arrays = ("topic_draws_", "weight_draws_", "shape_draws_", "tau_", "label_counts_", "curvature_")
     _facts = ("history_", "n_iter_", "rows_seen_", "updates_")
-    _rounds = ("max_iter", "burn_in", "n_draws")
+    _rounds = ("max_iter",)
+    _sweeps = ("burn_in", "n_draws")
     _limits = LIMITS
     _uses_observed = True
 

@@ -6,7 +6,8 @@ A tag that starts from the prior is half believed of every document until enough
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
+
+from tagcore.scikit import clone
 
 if TYPE_CHECKING:
     from tagcore.models.bomc.estimator import BOMC

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_random_state
 
 from tagcore.models.bomc.kernel import count_rows, learn_rows, skew_margin
 from tagcore.models.bomc.truncated import make_table
+from tagcore.scikit import check_random_state
 from tagcore.shards import Arrays, freeze
 
 COUPLED, INDEPENDENT, MULTI_CLASS = range(3)

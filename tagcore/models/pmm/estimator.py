@@ -5,7 +5,6 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_random_state
 
 from tagcore.base import require_array, require_csr, require_lists, restore_on_failure
 from tagcore.features.rows import Rows, load_all
@@ -19,6 +18,7 @@ from tagcore.models.pmm.starts import STARTS
 from tagcore.models.pmm.tables import document_index, word_tag_table
 from tagcore.models.pmm.topics import ExplainedTopics
 from tagcore.parameters import MOST_IDS, POSITIVE, ROUNDS, SEED, Choice, Real, Whole, limits
+from tagcore.scikit import check_random_state
 from tagcore.tag_model import TagModel
 from tagcore.training import FitContext
 

@@ -21,7 +21,6 @@ from tagcore.models.pmm.mixture import (
 from tagcore.models.pmm.starts import COORDINATES, kmeans_components
 from tagcore.progress import Progress
 from tagcore.shards import Arrays, Executor, Shard, Shards
-from tagcore.text.selection import class_counts, mutual_information_of_counts
 from tagcore.training import FitContext, train
 
 DOCUMENTS_PER_CLASS = 40  # where the number of classes is left open
@@ -169,6 +168,8 @@ def _taggings_step(shard: Shard, state: Arrays, documents: np.ndarray, n_tags: i
 
 def words_to_use(shards: Shards, topics: Clusters, n_words: int | None) -> np.ndarray:
     """Marks the words that tell most about classes, of equals the first; all where no number is given."""
+    from tagcore.text.selection import mutual_information_of_counts  # here: what is served does not learn
+
     p = topics.words.size
     if n_words is None or n_words >= p:
         return np.ones(p, bool)
@@ -181,6 +182,8 @@ def words_to_use(shards: Shards, topics: Clusters, n_words: int | None) -> np.nd
 
 
 def _presence_step(shard: Shard, state: Arrays, documents: np.ndarray, n_tags: int, n_classes: int) -> dict:
+    from tagcore.text.selection import class_counts
+
     own = documents[shard.first : shard.first + shard.data.shape[0]]
     return {"counts": class_counts(shard.data[own >= 0, n_tags:], own[own >= 0], n_classes)}
 

@@ -5,7 +5,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.preprocessing import normalize
 
 from tagcore.base import best_k
 from tagcore.models.pmm.kernel import posterior_rows
@@ -18,6 +17,7 @@ from tagcore.models.pmm.score_kernel import (
     share_score_rows,
 )
 from tagcore.models.pmm.tables import KernelTables, settings_of
+from tagcore.scikit import normalize
 
 if TYPE_CHECKING:
     from tagcore.models.pmm.estimator import PMM

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.preprocessing import normalize
 
 from tagcore.models.pmm.score_kernel import UNRANKED
+from tagcore.numeric.normalise import normalise_rows
 
 Mixture = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, float, float]
 
@@ -96,7 +96,7 @@ def unit_rows(X: sp.csr_matrix, idf: np.ndarray) -> sp.csr_matrix:
     counts = sp.csr_matrix(X, dtype=np.float64)
     counts.eliminate_zeros()
     counts.data = (1.0 + np.log(counts.data)) * idf[counts.indices]
-    return normalize(counts) if counts.shape[0] else counts
+    return normalise_rows(counts, counts.shape[0] > 0)
 
 
 def index_of_postings(rows: sp.csr_matrix, tags: sp.csr_matrix, labels: np.ndarray) -> DocumentIndex:

@@ -3,8 +3,6 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from tagcore.base import require_array
 from tagcore.class_model import ClassModel
@@ -24,6 +22,7 @@ from tagcore.models.sgps.rows import LabelledMatrix
 from tagcore.models.sgps.scaling import SCALINGS, Scaling, fit_scaling
 from tagcore.numeric.dots import Matrix
 from tagcore.parameters import Choice, check_limits
+from tagcore.scikit import check_is_fitted, check_random_state
 from tagcore.shards import one_blas_thread
 from tagcore.training import FitContext
 
@@ -53,23 +52,24 @@ class SGPS(ClassModel):
         "random" and "infogain" (informative vector machine) take rows.
     start : "random" or "kmeans": where prototypes begin to move.
     snap : whether prototypes end at rows: then those of CSR rows stay sparse, as many columns want.
-    search : "lbfgs" or "grid" (21 × 21) maximises the evidence, "none" takes the parameters as they are. More than 2000
-        rows are searched on a part of 800, or 30 for each class.
+    search : "lbfgs" or "grid" (21 × 21) maximises the evidence, "none" takes the parameters as they are.
     length_scale, amplitude : where the search begins; None is half of the median distance of prototypes, and 3.
-    search_iter, search_rows : most iterations of L-BFGS, four times as many for "ard"; rows that the search sees.
+    search_iter, search_rows : most iterations of L-BFGS, four times as many for "ard"; rows that the search sees at
+        most, None for 4000: fewer would find too little amplitude.
     probability : how `predict_proba`, and `predict` with it, turns latents into probabilities: "mean" ignores their
         variance, which errs least in the class; "mackay" shrinks each mean by its variance and "sample" averages over
         draws, which are less sure where little is known, and may so prefer another class.
     scaling : "standard" brings columns to unit variance (and dense ones to mean zero), "unit" rows to unit length, as
         words want; "none" leaves them.
-    tol, max_iter : Newton's method ends when no element of the gradient is above tol · √N, or after so many steps.
+    tol, max_iter : Newton's method ends with a step from nearer to the mode than `tol` standard deviations of the
+        posterior (root mean square over latents), or after so many steps.
     epochs, rate, width, window : prototypes move for so many epochs, with this first step; a prototype reaches as far
         as `width` times the spacing of prototypes; rows surely right or wrong, ls(1 - ls) < window, do not pull.
     jitter : added to the variance of prototypes; ten times as much, up to 0.01, where these coincide.
     max_prototypes : M at most.
     mode : "store" keeps the features of all rows, "stream" makes them anew in every pass, "auto" stores what fits into
         half of `memory` bytes.
-    n_shards : parts of the rows (of 1024 at least), worked on in parallel. Results depend on it in the last digits,
+    n_shards : parts of the rows (of 1536 at least), worked on in parallel. Results depend on it in the last digits,
         never on threads.
     random_state : seed.
 
@@ -131,7 +131,7 @@ class SGPS(ClassModel):
         search_rows: int | None = None,
         probability: str = "mean",
         scaling: str = "standard",
-        tol: float = 1e-3,
+        tol: float = 0.03,
         max_iter: int = 50,
         epochs: int = 10,
         rate: float = 0.3,

@@ -10,14 +10,13 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from tagcore.models.sgps.features import FeatureRows, FeatureShards
-from tagcore.models.sgps.hessian import Curvature, factorise
-from tagcore.models.sgps.mode import find_mode, hessian_product
+from tagcore.models.sgps.hessian import Curvature, apply_inverses, factorise
+from tagcore.models.sgps.mode import FLOAT32_REACHES, find_mode, hessian_product
 from tagcore.models.sgps.softmax import curve, probabilities, residuals
 from tagcore.numeric.conjugate_gradients import conjugate_gradients, inner_products, residuals_fall_to
 from tagcore.shards import Arrays, Shard
 
 _CG_STEPS = 1000
-_CG_TOLERANCE = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,18 +52,21 @@ def evidence_at(
     return Evidence(objective - 0.5 * curvature.log_determinant, U, curvature)
 
 
-def evidence_slopes(features: FeatureShards, amplitudes: np.ndarray, evidence: Evidence) -> Slopes:
-    """Gives the slopes of log Z, by reverse differentiation: any number of parameters costs the same."""
+def evidence_slopes(features: FeatureShards, amplitudes: np.ndarray, evidence: Evidence, tol: float = 1e-8) -> Slopes:
+    """Gives the slopes of log Z, by reverse differentiation: any number of parameters costs the same.
+
+    `tol` is of the residual, relative, with which it is known how the mode moves.
+    """
     shards, basis, curvature = features.shards, features.basis, evidence.curvature
     inverses = curvature.inverses()
     moved = shards.update(determinant_step, inverses=inverses, kind=curvature.kind, amplitudes=amplitudes)["moved"]
     V, _ = conjugate_gradients(
-        hessian_product(features, amplitudes, rounded=False),
+        hessian_product(features, amplitudes, rounded=tol > FLOAT32_REACHES),
         moved,
-        curvature.solve,
+        lambda residual: apply_inverses(inverses, residual),
         _CG_STEPS,
         inner_products(None),
-        residuals_fall_to(_CG_TOLERANCE),
+        residuals_fall_to(tol),
     )
     sums = shards.sum(slopes_step, U=evidence.latents, V=V, amplitudes=amplitudes)
     L = basis.factor
@@ -108,7 +110,7 @@ def determinant_step(
             h[rows] = spent
         g[rows] = q - p * q.sum(axis=1, keepdims=True)
         moved += block.T @ (g[rows] * amplitudes)
-    return {**state, "J": J, "h": h, "g": g}, {"moved": moved}
+    return {**state, "P": P.astype(np.float32), "J": J, "h": h, "g": g}, {"moved": moved}
 
 
 def slopes_step(
@@ -123,7 +125,7 @@ def slopes_step(
         P = probabilities(F)
         R = residuals(P, data.y[rows])
         moved = (block @ V) * amplitudes
-        B = curve(P, moved)
+        B = curve(P, moved.copy())
         left = R - 0.5 * g + 0.5 * B
         G = (left * amplitudes) @ U.T
         G -= state["J"][rows]

@@ -27,14 +27,6 @@ class Curvature:
     def log_determinant(self) -> float:
         return 2.0 * float(np.log(np.diagonal(self.factors, axis1=1, axis2=2)).sum())
 
-    def solve(self, V: np.ndarray) -> np.ndarray:
-        """Gives H⁻¹ V, V (M × C), of the blocks or of the whole."""
-        if self.kind == "exact":
-            flat = cho_solve((self.factors[0], True), V.T.reshape(-1), check_finite=False)
-            return flat.reshape(V.T.shape).T
-        columns = [cho_solve((L, True), V[:, c], check_finite=False) for c, L in enumerate(self.factors)]
-        return np.stack(columns, axis=1)
-
     def inverses(self) -> np.ndarray:
         """Gives H⁻¹ in the shape of the factors."""
         return np.stack([cho_solve((L, True), np.eye(len(L)), check_finite=False) for L in self.factors])
@@ -55,6 +47,11 @@ class Curvature:
             solved = solved.reshape(C * M, C, len(rows))
             out[first : first + step] = np.einsum("kcn,kdn->ncd", solved, solved, optimize=True)
         return out
+
+
+def apply_inverses(inverses: np.ndarray, V: np.ndarray) -> np.ndarray:
+    """Gives H⁻¹ V, V (M × C), by the inverses of the blocks of H or of the whole."""
+    return (inverses @ V.T.reshape(len(inverses), -1, 1)).reshape(V.T.shape).T
 
 
 def factorise(features: FeatureShards, amplitudes: np.ndarray, kind: str) -> Curvature:

@@ -3,6 +3,8 @@
 U (M × C) are whitened latents of the prototypes, F = (Φ U) ∘ a latents of the rows, a the amplitude of every class.
 Ψ(U) = Σ_n log softmax(F_n)[y_n] - ½‖U‖² is strictly concave, so that the mode is one, whatever the start. State of a
 shard: F, the probabilities rounded to float32 (curvature, for conjugate gradients), and D = Φ Δ of the line search.
+The distance to the mode is told in standard deviations of the posterior: √(∇Ψᵀ H⁻¹ ∇Ψ / C M), the root mean square over
+latents, which has a meaning whatever the numbers of rows, classes and prototypes.
 """
 
 from dataclasses import dataclass
@@ -18,7 +20,8 @@ from tagcore.shards import Arrays, Shard, Shards
 from tagcore.training import Checkpoints, Measures, Trained, train
 
 _CG_STEPS = 200
-_FLOAT32_REACHES = 1e-4  # residuals of conjugate gradients, relative, that products in float32 can tell from zero
+_LOOSEST = 0.3  # residual of conjugate gradients, relative, with which a Newton step is content
+FLOAT32_REACHES = 1e-4  # residuals of conjugate gradients, relative, that products in float32 can tell from zero
 _SHORTER = 0.5 ** np.arange(1, 5)  # lengths that one more pass of the line search tries
 _SHORTEST = 1e-8
 _ASCENT = 1e-4
@@ -26,12 +29,12 @@ _ASCENT = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class ModeSearch:
-    """Learner of the mode, from U = `start`; a round is one Newton step. `tol` is of max|∇Ψ| by √N."""
+    """Learner of the mode, from U = `start`; a round is one Newton step. It ends with a step from nearer than `tol`."""
 
     features: FeatureShards
     amplitudes: np.ndarray
     start: np.ndarray
-    tol: float = 1e-5
+    tol: float = 1e-3
 
     def init(self, shards: Shards) -> Arrays:
         """Gives the start, with the latents of all rows beside their shards."""
@@ -39,40 +42,40 @@ class ModeSearch:
         return {"U": self.start}
 
     def round(self, shards: Shards, arrays: Arrays, number: int) -> tuple[Arrays, Measures]:
-        """Makes one Newton step, unless U is the mode already; measures are those of U before it."""
+        """Makes one Newton step; the distance is that before it, the objective that after it."""
         U, a = arrays["U"], self.amplitudes
         sums = shards.update(gradient_step, amplitudes=a)
         objective = float(sums["objective"]) - 0.5 * float(np.vdot(U, U))
         G = self.features.outwards(sums["gradient"]) - U
-        slope = float(np.abs(G).max())
-        measures = {"objective": objective, "gradient": slope / np.sqrt(self.features.n_rows)}
-        if measures["gradient"] < self.tol:
-            return arrays, measures | {"cg_steps": 0.0, "step": 1.0}
-        direction, cg_steps = self._direction(shards, G, slope)
+        direction, cg_steps = self._direction(shards, G)
         ascent = float(np.vdot(G, direction))
-        step = self._line_search(shards, U, direction, objective, ascent)
+        step, objective = self._line_search(shards, U, direction, objective, ascent)
         shards.update(move_step, length=step)
+        measures = {"objective": objective, "distance": float(np.sqrt(max(ascent, 0.0) / U.size))}
         return {"U": U + step * direction}, measures | {"cg_steps": float(cg_steps), "step": step}
 
     def done(self, history: list[Measures]) -> bool:
-        """Tells whether the last U was the mode, or no step along the gradient went up any more."""
-        return history[-1]["gradient"] < self.tol or history[-1]["step"] < _SHORTEST
+        """Tells whether the last step, a whole one, began near the mode, or no step along the gradient went up."""
+        last = history[-1]
+        return (last["distance"] < self.tol and last["step"] == 1.0) or last["step"] < _SHORTEST
 
-    def _direction(self, shards: Shards, G: np.ndarray, slope: float) -> tuple[np.ndarray, int]:
-        enough = min(0.1, np.sqrt(slope / np.sqrt(self.features.n_rows)))
-        gram = self.features.outwards_twice(shards.sum(shared_gram_step)["gram"])
+    def _direction(self, shards: Shards, G: np.ndarray) -> tuple[np.ndarray, int]:
+        enough = min(_LOOSEST, np.sqrt(np.abs(G).max() / np.sqrt(self.features.n_rows)))
+        gram = self.features.outwards_twice(np.asarray(shards.sum(shared_gram_step)["gram"], np.float64))
         factor = cho_factor(gram * np.mean(self.amplitudes**2) + np.eye(len(gram)), lower=True, check_finite=False)
-        product = hessian_product(self.features, self.amplitudes, rounded=enough > _FLOAT32_REACHES)
+        inverse = cho_solve(factor, np.eye(len(gram)), check_finite=False)  # many small solves take longer
+        product = hessian_product(self.features, self.amplitudes, rounded=enough > FLOAT32_REACHES)
 
         def solve(residual: np.ndarray) -> np.ndarray:
-            return cho_solve(factor, residual, check_finite=False)
+            return inverse @ residual
 
         return conjugate_gradients(product, G, solve, _CG_STEPS, inner_products(None), residuals_fall_to(enough))
 
     def _line_search(
         self, shards: Shards, U: np.ndarray, direction: np.ndarray, objective: float, ascent: float
-    ) -> float:
-        """The longest of ever halved steps that goes up by enough; 0 where even the shortest does not."""
+    ) -> tuple[float, float]:
+        """The longest of ever halved steps that goes up by enough, 0 where even the shortest does not, and the
+        objective after it."""
         inner = self.features.inwards(direction)
         whole = shards.update(direction_step, V=inner, amplitudes=self.amplitudes)["objective"]
         steps, values = np.ones(1), np.atleast_1d(whole)
@@ -80,10 +83,11 @@ class ModeSearch:
             values = values - [0.5 * float(np.sum((U + t * direction) ** 2)) for t in steps]
             enough = values >= objective + _ASCENT * steps * ascent
             if enough.any():
-                return float(steps[np.argmax(enough)])
+                first = np.argmax(enough)
+                return float(steps[first]), float(values[first])
             steps = steps[-1] * _SHORTER
             values = shards.sum(try_step, steps=steps)["objectives"]
-        return 0.0
+        return 0.0, objective
 
 
 def find_mode(
@@ -91,7 +95,7 @@ def find_mode(
     amplitudes: np.ndarray,
     start: np.ndarray,
     *,
-    tol: float = 1e-5,
+    tol: float = 1e-3,
     max_rounds: int = 50,
     progress: Progress | None = None,
     checkpoints: Checkpoints | None = None,
@@ -103,7 +107,7 @@ def find_mode(
 
 def has_converged(history: list[Measures], tol: float) -> bool:
     """Tells whether the mode was found, or missed by so little that rounding explains it."""
-    return bool(history) and history[-1]["gradient"] < 100.0 * tol
+    return bool(history) and history[-1]["distance"] < 100.0 * tol
 
 
 def hessian_product(features: FeatureShards, amplitudes: np.ndarray, *, rounded: bool) -> Product:
@@ -140,12 +144,9 @@ def shared_gram_step(shard: Shard[FeatureRows], state: Arrays) -> Arrays:
     """Step: Φᵀ diag(w) Φ, w_n the mean curvature of a row over classes; one preconditioner serves all classes."""
     P = state["P"]
     w = (1.0 - np.einsum("nc,nc->n", P, P)) / max(1, P.shape[1] - 1)
-    w = np.sqrt(np.maximum(w, 0.0, dtype=np.float64))[:, None]
-    gram = np.zeros((shard.data.basis.size,) * 2)
-    for rows, block in shard.data.blocks():
-        weighted = block * w[rows]
-        gram += weighted.T @ weighted
-    return {"gram": gram}
+    w = np.sqrt(np.maximum(w, 0.0))[:, None]
+    weighted = (block * w[rows] for rows, block in shard.data.rounded_blocks())
+    return {"gram": np.asarray(sum(block.T @ block for block in weighted))}
 
 
 def product_step(shard: Shard[FeatureRows], state: Arrays, V: np.ndarray, rounded: bool) -> Arrays:
@@ -154,7 +155,7 @@ def product_step(shard: Shard[FeatureRows], state: Arrays, V: np.ndarray, rounde
     P = state["P"] if rounded else probabilities(state["F"])
     for rows, block in shard.data.rounded_blocks() if rounded else shard.data.blocks():
         T = block @ V.astype(block.dtype, copy=False)
-        total += block.T @ curve(P[rows], T).astype(block.dtype, copy=False)
+        total += (curve(P[rows], T).T @ block).T
     return {"product": total}
 
 

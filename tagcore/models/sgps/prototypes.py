@@ -2,10 +2,10 @@
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.cluster import kmeans_plusplus
 
 from tagcore.models.sgps.rows import LabelledRows
 from tagcore.numeric.dots import Matrix, squared_distances, transposed_product
+from tagcore.scikit import kmeans_plusplus
 
 DEFAULT_SHARE, DEFAULT_LEAST = 0.05, 20
 _LLOYD_ROUNDS = 5

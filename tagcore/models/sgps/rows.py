@@ -14,7 +14,7 @@ from tagcore.numeric.dots import Matrix
 from tagcore.numeric.normalise import normalise_rows
 from tagcore.shards import Executor, Inline, Shards, row_shards
 
-_SHARD_ROWS = 1024  # fewer would be more messages than work
+_SHARD_ROWS = 1536  # fewer would be more messages than work
 
 Load = Callable[[Any], tuple[Matrix, np.ndarray]]
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from tagcore.numeric.dots import Matrix
 from tagcore.numeric.normalise import normalise_rows
+from tagcore.scikit import mean_variance_axis
 
 SCALINGS = ("standard", "unit", "none")
 

@@ -3,16 +3,17 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
 
 from tagcore.models.sgps.basis import make_basis
 from tagcore.models.sgps.evidence import evidence_slopes, laplace_evidence
 from tagcore.models.sgps.rows import LabelledRows, Layout
 from tagcore.numeric.dots import Matrix, squared_distances
+from tagcore.numeric.scale_search import descend_logs
 
 SCALE_BOUNDS, AMPLITUDE_BOUNDS = (-3.0, 5.0), (-2.0, 5.0)  # of natural logarithms
 GRID = np.linspace(-1.0, 5.0, 21)
-_TOLERANCE = 1e-6
+_TOLERANCE = 1e-3  # of the mode, in standard deviations
+_SLOPE_TOLERANCE = 1e-3
 _RESTARTS = 4
 _TRIVIAL = 1e-3  # of evidence a row, above that of explaining nothing
 _COMPARED = 500  # prototypes whose distances say where to begin
@@ -79,7 +80,7 @@ def climb(problem: Problem, start: Theta, per_class: bool, rounds: int) -> Found
 
 def _climb(problem: Problem, start: Theta, per_class: bool, rounds: int) -> Found:
     n_scales, n_amplitudes = start.length_scale.size, start.amplitudes.size if per_class else 1
-    warm = np.zeros((problem.prototypes.shape[0], problem.n_classes))
+    warm = np.zeros((problem.prototypes.shape[0], problem.n_classes))  # latents of the prototypes, as they were last
     best: tuple[float, np.ndarray] = (-np.inf, np.zeros(0))
 
     def negative_evidence(logs: np.ndarray) -> tuple[float, np.ndarray]:
@@ -87,26 +88,20 @@ def _climb(problem: Problem, start: Theta, per_class: bool, rounds: int) -> Foun
         theta = _theta(logs, start, problem.n_classes)
         basis = make_basis(problem.covariance, theta.length_scale, problem.prototypes, problem.jitter)
         features = problem.layout.features(problem.data, basis)
-        evidence = laplace_evidence(features, theta.amplitudes, warm, problem.kind, tol=_TOLERANCE)
-        slopes = evidence_slopes(features, theta.amplitudes, evidence)
-        warm = evidence.latents
+        whitened = basis.whiten(warm) / theta.amplitudes
+        evidence = laplace_evidence(features, theta.amplitudes, whitened, problem.kind, tol=_TOLERANCE)
+        slopes = evidence_slopes(features, theta.amplitudes, evidence, _SLOPE_TOLERANCE)
+        warm = (basis.factor @ evidence.latents) * theta.amplitudes
         by_amplitude = slopes.amplitudes if per_class else slopes.amplitudes.sum(keepdims=True)
         if evidence.value > best[0]:
             best = evidence.value, logs.copy()
         return -evidence.value, -np.concatenate([slopes.length_scale, by_amplitude])
 
     bounds = [SCALE_BOUNDS] * n_scales + [AMPLITUDE_BOUNDS] * n_amplitudes
-    lower, upper = np.array(bounds).T
     logs = np.concatenate([np.log(np.atleast_1d(start.length_scale)), np.log(start.amplitudes[:n_amplitudes])])
-    minimize(
-        negative_evidence,
-        np.clip(logs, lower, upper),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=bounds,
-        options={"maxiter": rounds, "maxls": 10},
-    )
+    descend_logs(negative_evidence, n_scales, logs, bounds, rounds)
     value, logs = best
+    lower, upper = np.array(bounds).T
     at_bound = bool(np.any((logs <= lower + 1e-6) | (logs >= upper - 1e-6)))
     theta = _theta(logs, start, problem.n_classes)
     return Found(theta, value, value <= problem.trivial, at_bound, np.empty((0, 3)))

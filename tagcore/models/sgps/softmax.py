@@ -24,7 +24,7 @@ def residuals(P: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def curve(P: np.ndarray, T: np.ndarray) -> np.ndarray:
-    """Gives W t of every row, W = diag(p) - p pᵀ the curvature of its likelihood."""
-    out = P * T
-    out -= P * out.sum(axis=1, keepdims=True)
-    return out
+    """Gives W t of every row, W = diag(p) - p pᵀ the curvature of its likelihood; T is written over."""
+    T -= np.einsum("nc,nc->n", P, T)[:, None]
+    T *= P
+    return T

@@ -4,39 +4,22 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_random_state
 
-from tagcore.base import require_array, require_lists, restore_on_failure
-from tagcore.graph.profiles import TagProfiles, item_tag_counts, rated_tag_counts, user_tag_counts
-from tagcore.graph.similarity import (
-    LAPLACIANS,
-    MEASURES,
-    POSITIVE_MAPS,
-    SCOPES,
-    Likeness,
-    TagGraph,
-    no_graph,
-    tag_graph,
-)
-from tagcore.models.tagicofi.alternation import Alternation
-from tagcore.models.tagicofi.descent import SCHEDULES, Descent
+from tagcore.base import restore_on_failure
+from tagcore.graph.profiles import item_tag_counts, no_tags, rated_tag_counts, user_tag_counts
+from tagcore.graph.similarity import LAPLACIANS, MEASURES, POSITIVE_MAPS, SCOPES, Likeness
+from tagcore.models.tagicofi.descent import SCHEDULES
 from tagcore.models.tagicofi.growing import grow
+from tagcore.models.tagicofi.learning import learn
 from tagcore.models.tagicofi.serving import FoldingIn
-from tagcore.models.tagicofi.sides import WORK, Side
 from tagcore.models.tagicofi.targets import BIASES, FEEDBACKS, Targets, count_targets, rating_targets
 from tagcore.parameters import FLAG, POSITIVE, ROUNDS, SEED, Choice, Real, Whole, limits
-from tagcore.rating_model import RatingModel
 from tagcore.ratings import Ratings, UserTaggings
-from tagcore.shards import Arrays
-from tagcore.training import FitContext, Learner, train
-
-SCALE_END = Real(none=True)
-_WIDE = 20  # factors, beyond which uniform ones would start far off the scale of the ratings
-_NORMAL_SPREAD = 0.1
-_COLD_SWEEPS = 50
+from tagcore.scikit import check_random_state
+from tagcore.training import FitContext
 
 
-class TagiCoFi(FoldingIn, RatingModel):
+class TagiCoFi(FoldingIn):
     """Matrix factorisation in which users who tag alike have alike factors (RecSys 2009).
 
     It minimises ½ Σ (r - U_i · V_j)² + ½ α (|U|² + |V|²) + ½ β tr(U L Uᵀ) + ½ γ tr(V Lᴵ Vᵀ), L the Laplacian of the
@@ -79,36 +62,6 @@ class TagiCoFi(FoldingIn, RatingModel):
     (array([1]), array([0]))
     """
 
-    _arrays = (
-        "user_factors_",
-        "item_factors_",
-        "user_biases_",
-        "item_biases_",
-        "user_fallbacks_",
-        "item_fallbacks_",
-        "rated_values_",
-        "tag_starts_",
-        "tag_ids_",
-        "tag_counts_",
-        "idf_",
-        "degrees_",
-        "item_tag_starts_",
-        "item_tag_ids_",
-        "item_tag_counts_",
-        "item_idf_",
-        "item_degrees_",
-    )
-    _facts = (
-        "mean_",
-        "fallback_",
-        "lowest_",
-        "highest_",
-        "n_tags_",
-        "factor_",
-        "sigma_",
-        "item_factor_",
-        "item_sigma_",
-    )
     _rounds = ("max_iter",)
     _limits = limits(
         n_factors=Whole(1, 10_000),
@@ -142,33 +95,6 @@ class TagiCoFi(FoldingIn, RatingModel):
         warm_start=FLAG,
         random_state=SEED,
     )
-
-    user_factors_: np.ndarray  # U, users × factors
-    item_factors_: np.ndarray  # V
-    user_biases_: np.ndarray
-    item_biases_: np.ndarray
-    user_fallbacks_: np.ndarray  # what a user is expected to give to an item that nobody rated
-    item_fallbacks_: np.ndarray  # what an item is expected to get from someone of whom nothing is known
-    rated_values_: np.ndarray  # beside rated_items_
-    tag_starts_: np.ndarray  # counts of tags of every user, CSR
-    tag_ids_: np.ndarray
-    tag_counts_: np.ndarray
-    idf_: np.ndarray
-    degrees_: np.ndarray  # sums of links of users, before they were scaled
-    item_tag_starts_: np.ndarray  # the same of items; empty where γ is 0
-    item_tag_ids_: np.ndarray
-    item_tag_counts_: np.ndarray
-    item_idf_: np.ndarray
-    item_degrees_: np.ndarray
-    mean_: float
-    fallback_: float  # what is answered where neither user nor item is known
-    lowest_: float | None  # of the ratings' scale, where that is known
-    highest_: float | None
-    n_tags_: int
-    factor_: float  # that all links were multiplied by
-    sigma_: float
-    item_factor_: float
-    item_sigma_: float
 
     def __init__(
         self,
@@ -270,46 +196,21 @@ class TagiCoFi(FoldingIn, RatingModel):
         return self
 
     def _fit(self, ratings: Ratings, taggings: UserTaggings | None, context: FitContext) -> None:
-        rated = ratings.matrix
-        targets = self._targets(rated)
-        profiles = TagProfiles.of(self._user_tags(taggings, rated))
-        item_profiles = TagProfiles.of(self._item_tags(taggings, rated))
-        graph = self._graph(profiles, context) if self.beta else no_graph(rated.shape[0])
-        item_graph = self._graph(item_profiles, context) if self.gamma else no_graph(rated.shape[1])
-        users, items = self._sides(rated, targets, graph, item_graph)
-        trained = train(
-            self._learner(users, items, targets, self._start(rated), context),
-            users.shards(self.n_shards, context.executor),
-            max_rounds=self.max_iter,
-            progress=context.progress,
-            checkpoints=context.checkpoints,
-        )
-        U, V = trained.arrays["users"], trained.arrays["items"]
-        if self.solver == "gd":
-            U, V = settled(users, U), settled(items, V)
-        self._keep_targets(rated, targets)
-        self._keep_tags(profiles, graph, item_profiles, item_graph)
-        self.user_factors_, self.item_factors_ = U, V
-        self.lowest_, self.highest_ = (None, None) if self.feedback == "counts" else ratings.scale or (None, None)
+        learn(self, ratings, taggings, context)
 
     def _user_tags(self, taggings: UserTaggings | None, rated: sp.csr_matrix) -> sp.csr_matrix:
-        counts = (
-            user_tag_counts(taggings, rated.shape[0]) if self.profiles == "own" else rated_tag_counts(taggings, rated)
-        )
-        return counts if self.beta else sp.csr_matrix(counts.shape)
+        if not self.beta:
+            return no_tags(taggings, rated.shape[0])
+        own = self.profiles == "own"
+        return user_tag_counts(taggings, rated.shape[0]) if own else rated_tag_counts(taggings, rated)
 
     def _item_tags(self, taggings: UserTaggings | None, rated: sp.csr_matrix) -> sp.csr_matrix:
-        counts = item_tag_counts(taggings, rated.shape[1])
-        return counts if self.gamma else sp.csr_matrix(counts.shape)
+        return item_tag_counts(taggings, rated.shape[1]) if self.gamma else no_tags(taggings, rated.shape[1])
 
     def _targets(self, rated: sp.csr_matrix, mean: float | None = None) -> Targets:
         if self.feedback == "counts":
             return count_targets(rated, self.confidence)
         return rating_targets(rated, self.biases, self.damping, mean)
-
-    def _graph(self, profiles: TagProfiles, context: FitContext) -> TagGraph:
-        n_shards = self.n_shards or 1 + profiles.counts.nnz // WORK
-        return tag_graph(profiles, self._likeness, context.executor, n_shards)
 
     @property
     def _likeness(self) -> Likeness:
@@ -325,113 +226,7 @@ class TagiCoFi(FoldingIn, RatingModel):
             self.laplacian,
         )
 
-    def _sides(
-        self, rated: sp.csr_matrix, targets: Targets, graph: TagGraph, item_graph: TagGraph
-    ) -> tuple[Side, Side]:
-        values = with_values(rated, targets.values)
-        by_item, weights = values.T.tocsr(), None
-        if targets.weights is not None:
-            weights = with_values(rated, targets.weights).T.tocsr().data
-        item_alpha = self.alpha if self.item_alpha is None else self.item_alpha
-        users = Side(values, targets.weights, graph, self.alpha, self.beta)
-        return users, Side(by_item, weights, item_graph, item_alpha, self.gamma)
-
-    def _start(self, rated: sp.csr_matrix) -> Arrays:
-        """Factors to begin from: of all users, then of all items, whatever the shards are."""
-        sizes = [(n, self.n_factors) for n in rated.shape]
-        if self.warm_start and hasattr(self, "user_factors_"):
-            known = self.user_factors_, self.item_factors_
-            if [factors.shape for factors in known] == sizes:
-                return {"users": known[0], "items": known[1]}
-        raw = self.biases == "none" and self.feedback == "ratings"
-        init = self.init or ("normal" if not raw else "uniform" if self.n_factors <= _WIDE else "scaled")
-        random = np.random.default_rng(np.random.SeedSequence(self._seed()))
-        if init == "normal":
-            U, V = (random.normal(0.0, _NORMAL_SPREAD, size) for size in sizes)
-        else:
-            most = 2.0 * np.sqrt(max(float(rated.data.mean()), 0.0) / self.n_factors) if init == "scaled" else 1.0
-            U, V = (most * random.random(size) for size in sizes)
-        return {"users": U, "items": V}
-
     def _seed(self) -> int:
         if isinstance(self.random_state, int | np.integer):
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31))
-
-    def _learner(self, users: Side, items: Side, targets: Targets, start: Arrays, context: FitContext) -> Learner:
-        if self.solver == "gd":
-            return Descent(users, items, start, step=self.step, schedule=self.schedule, tol=self.tol)
-        return Alternation(
-            users,
-            items,
-            items.shards(self.n_shards, context.executor),
-            start,
-            constant=targets.constant,
-            dense=targets.weights is not None,
-            cg_steps=self.cg_steps,
-            cg_tol=self.cg_tol,
-            tol=self.tol,
-        )
-
-    def _keep_targets(self, rated: sp.csr_matrix, targets: Targets) -> None:
-        offsets = targets.offsets
-        self.mean_ = offsets.mean
-        self.user_biases_, self.item_biases_ = offsets.user_biases, offsets.item_biases
-        self.user_fallbacks_, self.item_fallbacks_ = offsets.user_fallbacks, offsets.item_fallbacks
-        self.fallback_ = offsets.fallback
-        self.rated_values_ = rated.data
-
-    def _keep_tags(
-        self, profiles: TagProfiles, graph: TagGraph, item_profiles: TagProfiles, item_graph: TagGraph
-    ) -> None:
-        self.n_tags_ = profiles.counts.shape[1]
-        self.tag_starts_, self.tag_ids_, self.tag_counts_ = profiles.starts, profiles.tags, profiles.counts.data
-        self.idf_, self.degrees_ = profiles.idf, graph.raw_degrees
-        self.factor_, self.sigma_ = graph.factor, graph.sigma
-        self.item_tag_starts_, self.item_tag_ids_ = item_profiles.starts, item_profiles.tags
-        self.item_tag_counts_ = item_profiles.counts.data
-        self.item_idf_, self.item_degrees_ = item_profiles.idf, item_graph.raw_degrees
-        self.item_factor_, self.item_sigma_ = item_graph.factor, item_graph.sigma
-
-    def _check_state(self) -> None:
-        super()._check_state()
-        n, m = self.n_users_, self.n_items_
-        Whole(0).check("n_tags_", self.n_tags_)
-        for name, limit in (("mean_", Real()), ("fallback_", Real()), ("lowest_", SCALE_END), ("highest_", SCALE_END)):
-            limit.check(name, getattr(self, name))
-        for name in ("factor_", "sigma_", "item_factor_", "item_sigma_"):
-            POSITIVE.check(name, getattr(self, name))
-        for side, size in (("user", n), ("item", m)):
-            require_array(getattr(self, f"{side}_factors_"), (size, self.n_factors), np.float64, f"{side}_factors_")
-            for name in (f"{side}_biases_", f"{side}_fallbacks_"):
-                require_array(getattr(self, name), (size,), np.float64, name)
-        require_array(self.rated_values_, self.rated_items_.shape, np.float64, "rated_values_")
-        for prefix, size in (("", n), ("item_", m)):
-            starts, ids, counts, idf, degrees = (
-                getattr(self, f"{prefix}{name}_") for name in ("tag_starts", "tag_ids", "tag_counts", "idf", "degrees")
-            )
-            require_lists(starts, ids, size, self.n_tags_, f"{prefix}tags")
-            require_array(counts, ids.shape, np.float64, f"{prefix}tag_counts_", least=1.0)
-            require_array(idf, (self.n_tags_,), np.float64, f"{prefix}idf_", least=0.0)
-            require_array(degrees, (size,), np.float64, f"{prefix}degrees_", least=0.0)
-
-
-def settled(side: Side, rows: np.ndarray) -> np.ndarray:
-    """Gives rows without ratings the place that their neighbours give them, which descent may not have reached, and 0
-    to those without neighbours."""
-    cold = np.flatnonzero(np.diff(side.values.indptr) == 0)
-    rows = rows.copy()
-    rows[cold] = rows[cold] if side.is_linked else 0.0
-    if not (cold.size and side.is_linked):
-        return rows
-    links, pull = side.graph.links[cold], side.pull
-    weight = side.ridge + pull * side.graph.degrees[cold]
-    share = np.divide(pull, weight, out=np.zeros(cold.size), where=weight > 0)[:, None]
-    for _ in range(_COLD_SWEEPS):
-        rows[cold] = share * (links @ rows)
-    return rows
-
-
-def with_values(rated: sp.csr_matrix, values: np.ndarray) -> sp.csr_matrix:
-    """The same cells with other values, of which 0 is one too."""
-    return sp.csr_matrix((values, rated.indices, rated.indptr), shape=rated.shape, copy=False)

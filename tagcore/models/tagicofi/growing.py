@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from tagcore.graph.profiles import TagProfiles, inverse_frequencies, item_tag_counts, user_tag_counts
 from tagcore.graph.similarity import raw_links, scaled_links
 from tagcore.models.tagicofi.blocks import best_block, dense_base
+from tagcore.models.tagicofi.targets import with_values
 from tagcore.ratings import Ratings, UserTaggings
 
 SWEEPS = 3  # of the touched users and items: new users may be neighbours of one another
@@ -117,7 +118,7 @@ def _move(
     if weights is None:
         of_users = np.repeat(model.user_biases_, np.diff(rated.indptr))
         values = rated.data - model.mean_ - model.item_biases_[rated.indices] - of_users
-    rows = [_cells(rated, values), None if weights is None else _cells(rated, weights)]
+    rows = [with_values(rated, values), None if weights is None else with_values(rated, weights)]
     own = [m if m is None else m[users] for m in rows]
     theirs = [m if m is None else m.T.tocsr()[items] for m in rows]
     U, V = (_extended(f, n) for f, n in zip((model.user_factors_, model.item_factors_), rated.shape, strict=True))
@@ -145,10 +146,6 @@ def _keep_tags(model: Any, grown: _Grown, grown_items: _Grown, n_tags: int) -> N
         setattr(model, f"{side}tag_counts_", found.profiles.counts.data)
         setattr(model, f"{side}idf_", found.profiles.idf)
         setattr(model, f"{side}degrees_", found.degrees)
-
-
-def _cells(rated: sp.csr_matrix, values: np.ndarray) -> sp.csr_matrix:
-    return sp.csr_matrix((values, rated.indices, rated.indptr), shape=rated.shape, copy=False)
 
 
 def _resized(counts: sp.csr_matrix, shape: tuple[int, int]) -> sp.csr_matrix:

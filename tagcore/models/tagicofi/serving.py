@@ -6,14 +6,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted
 
 from tagcore.base import best_k
 from tagcore.graph.profiles import TagProfiles
 from tagcore.graph.similarity import Likeness, raw_links, scaled_links
 from tagcore.models.tagicofi.blocks import best_block, dense_base
 from tagcore.models.tagicofi.score_kernel import best_of_all, score_all, score_pairs
-from tagcore.rating_model import UNKNOWN, RatingModel
+from tagcore.models.tagicofi.state import Factorisation
+from tagcore.models.tagicofi.targets import with_values
+from tagcore.rating_model import UNKNOWN
+from tagcore.scikit import check_is_fitted
 from tagcore.shards import freeze
 
 _FEW = 64  # best items that are kept in order while all are looked at
@@ -64,7 +66,7 @@ class _Tables:
         return TagProfiles(sp.csr_matrix(cells, shape=(m.n_users_, m.n_tags_), copy=False), m.idf_)
 
 
-class FoldingIn(RatingModel, abstract=True):
+class FoldingIn(Factorisation, abstract=True):
     """The side of TagiCoFi that answers, and folds in whom it has not learnt from."""
 
     alpha: float
@@ -73,19 +75,6 @@ class FoldingIn(RatingModel, abstract=True):
     confidence: float
     biases: str
     feedback: str
-    user_factors_: np.ndarray
-    item_factors_: np.ndarray
-    item_biases_: np.ndarray
-    tag_ids_: np.ndarray
-    idf_: np.ndarray
-    degrees_: np.ndarray
-    mean_: float
-    fallback_: float
-    lowest_: float | None
-    highest_: float | None
-    n_tags_: int
-    factor_: float
-    sigma_: float
     _made: _Tables
 
     @property
@@ -181,17 +170,13 @@ class FoldingIn(RatingModel, abstract=True):
         """(bias, targets, weights) of a new user's ratings."""
         if self.feedback == "counts":
             sure = 1.0 + self.confidence * np.log1p(rated.data)
-            return 0.0, _with(rated, sure), sure - 1.0
+            return 0.0, with_values(rated, sure), sure - 1.0
         remaining = rated.data - self.mean_ - self.item_biases_[rated.indices]
         bias = float(remaining.sum() / (remaining.size + self.damping)) if self.biases == "both" and rated.nnz else 0.0
-        return bias, _with(rated, remaining - bias), None
+        return bias, with_values(rated, remaining - bias), None
 
 
 def _one_user(user: FoldedUser, fallback: float, mean: float) -> tuple[np.ndarray, ...]:
     """The table of users that holds only this one, for whom items that nobody rated are as good as any."""
     fallbacks = np.array([mean + user.bias if user.bias else fallback])
     return freeze((user.factors[None], np.array([user.bias]), fallbacks, np.array([user.live])))
-
-
-def _with(rated: sp.csr_matrix, values: np.ndarray) -> sp.csr_matrix:
-    return sp.csr_matrix((values, rated.indices, rated.indptr), shape=rated.shape, copy=False)

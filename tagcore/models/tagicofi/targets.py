@@ -71,3 +71,8 @@ def count_targets(rated: sp.csr_matrix, confidence: float) -> Targets:
 def _cells(rated: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     users = np.repeat(np.arange(rated.shape[0]), np.diff(rated.indptr))
     return users, rated.indices, rated.data
+
+
+def with_values(rated: sp.csr_matrix, values: np.ndarray) -> sp.csr_matrix:
+    """The same cells with other values, of which 0 is one too."""
+    return sp.csr_matrix((values, rated.indices, rated.indptr), shape=rated.shape, copy=False)

@@ -14,9 +14,18 @@ from tagcore.readers.web.page import Page, read_page, read_plain
 from tagcore.readers.web.sitemap import looks_like_sitemap, read_sitemap
 from tagcore.readers.web.xml_events import BadXml
 
+_TEXT_TYPES = ("", "text/html", "text/plain", "text/xml", "application/xhtml+xml", "application/xml")
+_FEED_ENDING = "+xml"  # application/rss+xml, application/atom+xml, application/rdf+xml
+
 
 class NotTaken(Exception):
     """An answer that is not taken, and why, in the words by which such are counted."""
+
+
+def is_text(content_type: str) -> bool:
+    """Whether an answer of this type, or of none, may be a page, a feed or a sitemap."""
+    kind = content_type.partition(";")[0].strip().lower()
+    return kind in _TEXT_TYPES or kind.endswith(_FEED_ENDING)
 
 
 def parse_body(role: str, url: str, content_type: str, body: bytes) -> dict[str, Any]:
@@ -32,7 +41,7 @@ def parse_body(role: str, url: str, content_type: str, body: bytes) -> dict[str,
         if role == "sitemap":
             return {"refused": "not a sitemap"}
         if role == "page" and (looks_like_feed(body) or looks_like_sitemap(body)):
-            return {"refused": "a list, not a page"}
+            return {"refused": "a list and no page"}
         text = decode_page(body, content_type)
         page = read_plain(text) if content_type.startswith("text/plain") else read_page(text, url)
     except (BadXml, ValueError):

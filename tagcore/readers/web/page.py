@@ -1,9 +1,11 @@
 """A page as a document: title, main text, language, its own tags, and what surrounds a picture or a video."""
 
 import json
+import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -92,16 +94,25 @@ def _without_tags(html: str, tree: LexborHTMLParser) -> str:
 
 def _main_text(html: str, tree: LexborHTMLParser) -> str:
     """The main text as trafilatura finds it; of a page without any, all that is visible."""
-    from trafilatura import bare_extraction  # costs the start-up of a command that reads no page
-
+    extract, options = _extraction()
     try:
-        found: Any = bare_extraction(html, fast=True, with_metadata=False, include_comments=False, include_tables=True)
+        found: Any = extract(html, options=options)
     except Exception:  # of hostile HTML any may come; it has no effects
         found = None
     if found is not None and found.text:
         return found.text.strip()
     body = tree.body
     return strip_html(body.html or "", len(html) * 8 + 1000) if body is not None else ""
+
+
+@cache
+def _extraction() -> tuple[Callable[..., Any], Any]:
+    """What finds main texts, and how; imported late, as a command that reads no page need not wait for it."""
+    from trafilatura import bare_extraction
+    from trafilatura.settings import Extractor
+
+    logging.getLogger("trafilatura").setLevel(logging.CRITICAL)  # else it tells of every page without a text
+    return bare_extraction, Extractor(output_format="python", fast=True, comments=False)
 
 
 def _metadata(tree: LexborHTMLParser) -> dict[str, str]:

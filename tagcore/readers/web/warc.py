@@ -3,19 +3,19 @@
 import io
 import tempfile
 from collections.abc import Iterator
+from contextlib import redirect_stderr
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from warcio.archiveiterator import ArchiveIterator
-from warcio.exceptions import ArchiveLoadFailed
 
 from tagcore.corpus import Block
-from tagcore.readers.bad_rows import ReadError
-from tagcore.readers.input_files import InputFile, ReadLimits, errors_named
+from tagcore.readers.bad_rows import ReadError, shorten
+from tagcore.readers.input_files import InputFile, ReadLimits, read_chunks
 from tagcore.readers.source import Source
-from tagcore.readers.web.answers import NotTaken, parse_body, store_answer
+from tagcore.readers.web.answers import NotTaken, is_text, parse_body, store_answer
 from tagcore.readers.web.collection import Address, Collection
 from tagcore.readers.web.feed import looks_like_feed
 from tagcore.readers.web.gathered import GatheredDocuments
@@ -56,15 +56,11 @@ class Warc(Source):
     def _replay(self, collection: Collection, file: InputFile, night: int) -> int:
         """Takes every answer of a file as if it had just come; counts those that are no document."""
         refused = 0
-        with errors_named(file.name), open(file.path, "rb") as stream:
-            try:
-                for number, record in enumerate(ArchiveIterator(stream)):
-                    if record.rec_type == "response" and record.http_headers is not None:
-                        refused += not self._take(collection, record, night)
-                    if number % _COMMIT_EVERY == 0:
-                        collection.commit()
-            except (ArchiveLoadFailed, ValueError, EOFError) as error:
-                raise ReadError(f"{file.name}: not readable as WARC ({error})") from error
+        for number, record in enumerate(_records(file, self.options)):
+            if record.rec_type == "response" and record.http_headers is not None:
+                refused += not self._take(collection, record, night)
+            if number % _COMMIT_EVERY == 0:
+                collection.commit()
         collection.commit()
         return refused
 
@@ -74,33 +70,92 @@ class Warc(Source):
             status = int(record.http_headers.get_statuscode())
         except (BadUrl, ValueError, TypeError):
             return False
-        body = _read(record.content_stream(), self.options.page_bytes)
-        role = record.rec_headers.get_header(ROLE)
-        if role not in ("start", "feed", "sitemap", "page"):
-            role = "feed" if looks_like_feed(body[:2000]) or looks_like_sitemap(body[:2000]) else "page"
-        address, now = Address(url, role), _date(record.rec_headers.get_header("WARC-Date"))
-        collection.add(url, role)
+        now = _date(record.rec_headers.get_header("WARC-Date"))
         try:
             if status in _GONE:
-                collection.vanish(address, f"status {status}", now)
-                return False
-            if 300 <= status < 400 and (location := record.http_headers.get_header("Location")):
-                collection.redirect(address, canonical_url(location, base=url), self.options.redirects)
-                return False
-            if status != 200 or len(body) > self.options.page_bytes:
-                return False
-            found = parse_body(role, url, record.http_headers.get_header("Content-Type") or "", body)
-            store_answer(collection, address, found, now, night)
-        except (NotTaken, BadUrl, ValueError):
+                collection.vanish(Address(url, "page"), f"status {status}", now)
+            elif 300 <= status < 400 and (location := record.http_headers.get_header("Location")):
+                role = _role(record, b"")
+                collection.add(url, role)
+                collection.redirect(Address(url, role), canonical_url(location, base=url), self.options.redirects)
+            elif status == 200:
+                return self._read(collection, record, url, now, night)
+        except ReadError:
+            raise
+        except (NotTaken, ValueError):
             return False
+        return False
+
+    def _read(self, collection: Collection, record: Any, url: str, now: datetime, night: int) -> bool:
+        content_type = record.http_headers.get_header("Content-Type") or ""
+        body = _body(record, self.options.page_bytes) if is_text(content_type) else None
+        if body is None or len(body) > self.options.page_bytes:
+            return False
+        address = Address(url, _role(record, body))
+        collection.add(url, address.role)
+        store_answer(collection, address, parse_body(address.role, url, content_type, body), now, night)
         return True
 
 
-def _read(stream: Any, limit: int) -> bytes:
+def _records(file: InputFile, limits: ReadLimits) -> Iterator[Any]:
+    """Reads the records of a file, packed as a whole or one by one or not; ReadError where it is no WARC."""
+    records = ArchiveIterator(_Expanded(file, limits))
+    while True:
+        try:
+            with redirect_stderr(io.StringIO()):  # where warcio tells of lengths that are wrong, with what is there
+                record = next(records)
+        except StopIteration:
+            return
+        except ReadError:
+            raise
+        except Exception as error:  # of a damaged file any may come of warcio
+            raise ReadError(f"{file.name}: not readable as WARC ({shorten(str(error))})") from error
+        yield record
+
+
+class _Expanded:
+    """The expanded bytes of a file as a stream, within the limits."""
+
+    def __init__(self, file: InputFile, limits: ReadLimits) -> None:
+        self._chunks = read_chunks(file, limits)
+        self._held, self._at, self._before = b"", 0, 0
+
+    def read(self, size: int) -> bytes:
+        if self._at == len(self._held):
+            self._before += self._at
+            self._held, self._at = next(self._chunks, b""), 0
+        data = self._held[self._at : self._at + size]
+        self._at += len(data)
+        return data
+
+    def tell(self) -> int:
+        return self._before + self._at
+
+    def close(self) -> None:
+        self._chunks.close()
+
+
+def _body(record: Any, limit: int) -> bytes | None:
+    """Reads what was answered, not much beyond the limit; None where it is packed in a way that cannot be read."""
     out = io.BytesIO()
-    while out.tell() <= limit and (data := stream.read(65_536)):
-        out.write(data)
+    try:
+        with redirect_stderr(io.StringIO()):
+            stream = record.content_stream()
+            while out.tell() <= limit and (data := stream.read(65_536)):
+                out.write(data)
+    except ReadError:
+        raise
+    except Exception:
+        return None
     return out.getvalue()
+
+
+def _role(record: Any, body: bytes) -> str:
+    """What the address was asked for as, where our crawler asked; else what the answer looks like."""
+    told = record.rec_headers.get_header(ROLE)
+    if told in ("start", "feed", "sitemap", "page"):
+        return told
+    return "feed" if looks_like_feed(body[:2000]) or looks_like_sitemap(body[:2000]) else "page"
 
 
 def _date(text: str | None) -> datetime:

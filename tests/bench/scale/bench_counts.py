@@ -17,9 +17,9 @@ MODELS: dict[str, TagModel] = {
 }
 
 
-def run(data: Path | None) -> list[dict[str, Any]]:
+def run(data: Path | None, rows: int = RCV1) -> list[dict[str, Any]]:
     """Nothing without the topics of RCV1."""
     if data is None:
         return []
-    counts = rcv1(data, counts=True)
+    counts = rcv1(data, rows, counts=True)
     return [counts.costs[-1], *(measured(Job(what, m, counts.features, RCV1, RCV1)) for what, m in MODELS.items())]

@@ -20,7 +20,7 @@ MODELS: dict[str, TagModel] = {
 }
 
 
-def run(data: Path | None) -> list[dict[str, Any]]:
-    made = delicious()
+def run(data: Path | None, rows: int = DELICIOUS) -> list[dict[str, Any]]:
+    made = delicious(rows)
     jobs = [Job(what, model, made.features, DELICIOUS, QUERIES) for what, model in MODELS.items()]
     return [*made.costs, *map(measured, jobs)]

@@ -23,7 +23,7 @@ from tagcore.scoring.sharded import ShardedScores
 from tagcore.shards import Executor, InProcess
 from tagcore.tag_model import TagModel
 from tasks.cluster.dask_executor import DaskExecutor
-from tests.bench.scale.corpora import place, rcv1, rows_wanted
+from tests.bench.scale.corpora import place, rcv1
 from tests.bench.scale.features import weigh
 from tests.bench.scale.head import head
 from tests.bench.scale.measured import compile_for, two_workers
@@ -53,9 +53,9 @@ class Trained:
 
 
 MODELS = (
-    Trained("BOMC, class shards, merged every 2,000 rows", BOMC(parallel="classes", merge_every=2000)),
-    Trained("BOMC, class shards, merged ever less", BOMC(parallel="classes")),
-    Trained("BOMC, independent", BOMC("independent")),
+    Trained("BOMC, class shards, merged every 2,000 rows", BOMC.published(parallel="classes", merge_every=2000)),
+    Trained("BOMC, class shards, merged ever less", BOMC.published(parallel="classes")),
+    Trained("BOMC, independent", BOMC.published("independent")),
     Trained("BMLPL, EM, K = 50", BMLPL(n_topics=50, max_iter=5)),
     Trained("BMLPL, online EM, K = 50", BMLPL(n_topics=50, max_iter=1, inference="online")),
     Trained("BMLPL, Gibbs, K = 50", BMLPL(n_topics=50, inference="gibbs", burn_in=1, n_draws=2, thin=1)),
@@ -63,24 +63,20 @@ MODELS = (
 )
 
 
-def run(data: Path | None) -> list[dict[str, Any]]:
-    """Nothing without the topics of RCV1."""
+def run(data: Path | None, rows: int = max(SIZES)) -> list[dict[str, Any]]:
+    """Measures with up to so many rows; nothing without the topics of RCV1."""
     if data is None:
         return []
-    made = rcv1(data, max(SIZES) + max(SIZES) // 9)
-    rows = []
+    made = rcv1(data, rows + rows // 9)
+    sizes = [rows * size // max(SIZES) for size in SIZES]
+    table = []
     for machine in MODELS:
-        rows += with_crossover(machine.what, alone(training, machine, made.features))
-    rows += with_crossover("kNN scoring", alone(tagging, made.features))
-    return rows + with_crossover("tf-idf", alone(weighing, {size: rcv1(data, size).corpus for size in sizes()}))
+        table += with_crossover(machine.what, alone(training, machine, made.features, sizes))
+    table += with_crossover("kNN scoring", alone(tagging, made.features, sizes))
+    return table + with_crossover("tf-idf", alone(weighing, {size: rcv1(data, size).corpus for size in sizes}))
 
 
-def sizes() -> list[int]:
-    """Smaller by one factor where SCALE_ROWS says so."""
-    return [size * rows_wanted(max(SIZES)) // max(SIZES) for size in SIZES]
-
-
-def training(machine: Trained, features: Path) -> list[dict[str, Any]]:
+def training(machine: Trained, features: Path, sizes: list[int]) -> list[dict[str, Any]]:
     every = StoredRows.open(features, "train")
 
     def prepare(executor: Executor) -> None:
@@ -89,17 +85,17 @@ def training(machine: Trained, features: Path) -> list[dict[str, Any]]:
     def work(size: int) -> Work:
         return lambda executor: machine.sized(size).fit_rows(head(every, size), executor=executor)
 
-    return compared(machine.what, {size: work(size) for size in sizes()}, prepare)
+    return compared(machine.what, {size: work(size) for size in sizes}, prepare)
 
 
-def tagging(features: Path) -> list[dict[str, Any]]:
+def tagging(features: Path, sizes: list[int]) -> list[dict[str, Any]]:
     every, queries = StoredRows.open(features, "train"), head(StoredRows.open(features, "test"), QUERIES)
 
     def work(size: int) -> Work:
         model = KNN().fit_rows(head(every, size))
         return lambda executor: ShardedScores(model, queries, executor).top_k(5)
 
-    return compared("kNN scoring", {size: work(size) for size in sizes()}, lambda e: compile_for(KNN(), every, e))
+    return compared("kNN scoring", {size: work(size) for size in sizes}, lambda e: compile_for(KNN(), every, e))
 
 
 def weighing(corpora: dict[int, Path]) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from tagcore.baselines import DampedBiases
 from tagcore.models import TagiCoFi
 from tagcore.ratings import Ratings, UserTaggings
 from tagcore.synthetic.ratings import PlantedRatings
-from tests.bench.scale.corpora import place, rows_wanted
+from tests.bench.scale.corpora import place
 from tests.bench.scale.measured import figures, two_workers
 from tests.bench.scale.processes import alone
 
@@ -23,8 +23,8 @@ RATINGS, RATINGS_PER_USER, USERS_PER_ITEM, HELD_OUT = 20_000_000, 20, 10, 100_00
 ROUNDS = 5
 
 
-def run(data: Path | None) -> list[dict[str, Any]]:
-    return [alone(trained, rows_wanted(RATINGS))]
+def run(data: Path | None, rows: int = RATINGS) -> list[dict[str, Any]]:
+    return [alone(trained, rows)]
 
 
 def trained(wanted: int) -> dict[str, Any]:

@@ -16,18 +16,18 @@ from tests.bench.scale.measured import Job, measured
 
 QUERIES = 1000
 MODELS: dict[str, TagModel] = {
-    "BOMC, coupled, class shards": BOMC(parallel="classes"),
-    "BOMC, independent": BOMC("independent"),
+    "BOMC, coupled, class shards": BOMC.published(parallel="classes"),
+    "BOMC, independent": BOMC.published("independent"),
     "BMLPL, K = 50, 20 iterations of EM": BMLPL(n_topics=50, max_iter=20),
     "OneVsRestLinear": OneVsRestLinear(),
     "kNN": KNN(),
 }
 
 
-def run(data: Path | None) -> list[dict[str, Any]]:
+def run(data: Path | None, rows: int = RCV1) -> list[dict[str, Any]]:
     """Nothing without the topics of RCV1."""
     if data is None:
         return []
-    made = rcv1(data)
+    made = rcv1(data, rows)
     jobs = [Job(what, model, made.features, RCV1, QUERIES if what == "kNN" else RCV1) for what, model in MODELS.items()]
     return [*made.costs, *map(measured, jobs)]

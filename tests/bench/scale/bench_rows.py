@@ -9,32 +9,33 @@ from typing import Any
 from tagcore.baselines import KNN
 from tagcore.models import BMLPL, BOMC
 from tagcore.tag_model import TagModel
-from tests.bench.scale.corpora import rcv1, rows_wanted
+from tests.bench.scale.corpora import RCV1_HELD_OUT, rcv1
 from tests.bench.scale.measured import Job, measured
 
 SIZES = (100_000, 200_000, 400_000, 800_000)
 QUERIES = 500
 ITERATIONS = 3
 MODELS: dict[str, TagModel] = {
-    "BOMC, coupled, class shards": BOMC(parallel="classes"),
-    "BOMC, independent": BOMC("independent"),
+    "BOMC, coupled, class shards": BOMC.published(parallel="classes"),
+    "BOMC, independent": BOMC.published("independent"),
     "BMLPL, K = 50": BMLPL(n_topics=50, max_iter=ITERATIONS),
     "kNN": KNN(),
 }
 
 
-def run(data: Path | None) -> list[dict[str, Any]]:
-    """Nothing without the topics of RCV1."""
+def run(data: Path | None, rows: int = max(SIZES)) -> list[dict[str, Any]]:
+    """Measures with up to so many rows; nothing without the topics of RCV1."""
     if data is None:
         return []
-    made = rcv1(data)
-    return [row for what, model in MODELS.items() for row in grown(what, model, made.features)]
+    made = rcv1(data, rows + min(RCV1_HELD_OUT, rows // 9 + 1))
+    sizes = [rows * size // max(SIZES) for size in SIZES]
+    return [row for what, model in MODELS.items() for row in grown(what, model, made.features, sizes)]
 
 
-def grown(what: str, model: TagModel, features: Path) -> list[dict[str, Any]]:
+def grown(what: str, model: TagModel, features: Path, sizes: list[int]) -> list[dict[str, Any]]:
     """A row for every size, each beside the first."""
     rows = []
-    for size in sizes():
+    for size in sizes:
         found = measured(Job(what, model, features, size, QUERIES))
         rows.append(
             {
@@ -50,9 +51,3 @@ def grown(what: str, model: TagModel, features: Path) -> list[dict[str, Any]]:
         by = "ns a query and row" if what == "kNN" else "µs per row"
         rows[-1]["ratio"] = rows[-1][by] / rows[0][by]
     return rows
-
-
-def sizes() -> list[int]:
-    """Smaller by one factor where the corpus is, to try this out."""
-    most = rows_wanted(max(SIZES)) * 9 // 10 if rows_wanted(max(SIZES)) < max(SIZES) else max(SIZES)
-    return [most * size // max(SIZES) for size in SIZES]

@@ -28,8 +28,8 @@ WORKERS = (1, 2, 4)
 STREAM = "BOMC, coupled, one stream"
 PMM_ROW = "PMM, 40 classes"  # learns from counts
 EXACT: dict[str, TagModel] = {
-    STREAM: BOMC(),
-    "BOMC, independent": BOMC("independent"),
+    STREAM: BOMC.published(),
+    "BOMC, independent": BOMC.published("independent"),
     "BMLPL, EM": BMLPL(n_topics=20, max_iter=5),
     "BMLPL, online EM": BMLPL(n_topics=20, max_iter=1, inference="online", batch_rows=2000),
     "BMLPL, Gibbs": BMLPL(n_topics=20, inference="gibbs", burn_in=2, n_draws=2, thin=1),
@@ -40,23 +40,23 @@ EXACT: dict[str, TagModel] = {
     PMM_ROW: PMM(n_classes=40),
 }
 APPROXIMATE: dict[str, TagModel] = {
-    "BOMC, class shards, merged every 500 rows": BOMC(parallel="classes", merge_every=500),
-    "BOMC, class shards, merged ever less": BOMC(parallel="classes"),
+    "BOMC, class shards, merged every 500 rows": BOMC.published(parallel="classes", merge_every=500),
+    "BOMC, class shards, merged ever less": BOMC.published(parallel="classes"),
 }
 
 
-def run(data: Path | None) -> list[dict[str, Any]]:
+def run(data: Path | None, rows: int = DOCUMENTS) -> list[dict[str, Any]]:
     """Nothing without the topics of RCV1."""
     if data is None:
         return []
-    made = rcv1(data, DOCUMENTS)
-    rows, held_out = (StoredRows.open(made.features, side) for side in ("train", "test"))
-    counts = StoredRows.open(rcv1(data, DOCUMENTS, counts=True).features, "train")
+    made = rcv1(data, rows)
+    learning, held_out = (StoredRows.open(made.features, side) for side in ("train", "test"))
+    counts = StoredRows.open(rcv1(data, rows, counts=True).features, "train")
     table: dict[str, dict[str, Any]] = {what: {"what": what} for what in EXACT | APPROXIMATE}
     learnt: dict[str, TagModel] = {}
     for where, executor in executors():
         for what, settings in (EXACT | APPROXIMATE).items():
-            learnt[what] = clone(settings).fit_rows(counts if what == PMM_ROW else rows, executor=executor)
+            learnt[what] = clone(settings).fit_rows(counts if what == PMM_ROW else learning, executor=executor)
             table[what][where] = digest(learnt[what], held_out, executor)
             print(where, what, table[what][where], flush=True)
     stream = learnt[STREAM]

@@ -1,7 +1,7 @@
 """The two large corpora, made once, block by block, and found again: as stored documents, then as features.
 
 They lie in the folder SCALE_FOLDER of the environment, by default one of the system's temporary folder; delete it to
-make them anew. SCALE_ROWS makes them smaller, to try a bench out.
+make them anew.
 """
 
 import json
@@ -46,20 +46,13 @@ def place() -> Path:
     return folder
 
 
-def rows_wanted(full: int) -> int:
-    """The full number, or SCALE_ROWS where that is smaller."""
-    return min(full, int(os.environ.get("SCALE_ROWS") or full))
-
-
 def rcv1(data: Path, documents: int = RCV1, counts: bool = False) -> Made:
     """Stories of RCV1 from their true topics; at full size 800,000 to learn from and 4,414 to measure on."""
-    documents = rows_wanted(documents)
     return _made("rcv1", documents, min(RCV1_HELD_OUT, documents // 10), counts, _newswire, data, documents)
 
 
 def delicious(documents: int = DELICIOUS) -> Made:
     """Bookmarks with a tag for every ten; at full size 100,000 tags, 990,000 documents to learn from."""
-    documents = rows_wanted(documents)
     return _made("delicious", documents, min(DELICIOUS_HELD_OUT, documents // 10), False, _bookmarks, documents)
 
 

@@ -15,7 +15,8 @@ def peer_of(vectoriser: Vectoriser) -> TfidfVectorizer:
     """TfidfVectorizer with the same settings; a stem becomes an analyser in plain Python."""
     params = vectoriser.get_params()
     language = params.pop("stem")
-    del params["fields"], params["own_columns"]  # which the peer knows nothing of
+    for name in ("fields", "own_columns", "max_features_by", "hashed_columns"):
+        del params[name]  # which the peer knows nothing of
     if language is None:
         return TfidfVectorizer(**params)
     stem = snowballstemmer.stemmer(language).stemWord

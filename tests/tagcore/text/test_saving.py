@@ -24,6 +24,8 @@ TEXTS = ["The cat sat on the mat", "cats and dogs ΑΣ été", "", "a dog sat, r
         {"vocabulary": {"sat": 0, "cat": 2, "dog": 1}, "dtype": np.float64, "norm": None},
         {"max_features": np.int64(4), "use_idf": False, "binary": True, "stop_words": ("the",)},
         {"lowercase": False, "sublinear_tf": True, "smooth_idf": False},
+        {"analyzer": "char_wb", "ngram_range": (2, 4), "max_features": 9, "max_features_by": "df"},
+        {"hashed_columns": 40, "ngram_range": (1, 2)},
     ],
 )
 def test_round_trip(tmp_path, params):

@@ -12,13 +12,19 @@ from tasks.cache import RECORD
 from tasks.cluster.backends import Cluster, LocalWorkers, Scheduler
 from tasks.cluster.sessions import open_clusters
 from tasks.cluster.storage import storage_at
+from tasks.feature_settings import FeatureSettings
 from tasks.features import features
-from tasks.recipe_settings import FeatureSettings, SplitSettings
+from tasks.recipe_settings import SplitSettings
 from tests.tagcore.features.test_build import contents, counted_corpus, text_corpus
 from tests.tagcore.features.test_corpus_reader import damage
 from tests.workspaces import workspace_at
 
 SPLIT = SplitSettings(test=0.3, seed=1, revealed=0.9)
+WORDS = FeatureSettings(max_features=200)
+KINDS = {
+    "characters": FeatureSettings(analyzer="char_wb", ngram_range=(2, 4), max_features=300, max_features_by="df"),
+    "hashed pairs": FeatureSettings(ngram_range=(1, 2), hashed_columns=500),
+}
 
 
 @pytest.fixture(scope="module")
@@ -30,10 +36,12 @@ def corpora(tmp_path_factory) -> dict[str, Path]:
     return {"texts": folder / "texts", "counts": folder / "counts"}
 
 
-def made_on(cluster: Cluster | None, corpus: Path, home: Path, threads: int = 1) -> dict[str, bytes]:
+def made_on(
+    cluster: Cluster | None, corpus: Path, home: Path, threads: int = 1, settings: FeatureSettings = WORDS
+) -> dict[str, bytes]:
     """The files that the task makes in a state folder of its own."""
     workspace = workspace_at(home, cluster, threads)
-    folder = features.fn(corpus, FeatureSettings(max_features=200), SPLIT, workspace).result()
+    folder = features.fn(corpus, settings, SPLIT, workspace).result()
     found = {name: content for name, content in contents(folder).items() if name != RECORD}
     return found | {"folder": folder.name.encode()}
 
@@ -45,6 +53,9 @@ def test_local_workers_give_the_files_of_one_process(corpora, tmp_path):
             alone = made_on(None, corpus, tmp_path / f"alone-{name}")
             assert made_on(None, corpus, tmp_path / f"threads-{name}", threads=3) == alone
             assert made_on(local, corpus, tmp_path / f"local-{name}") == alone
+        for name, settings in KINDS.items():
+            alone = made_on(None, corpora["texts"], tmp_path / f"alone-{name}", settings=settings)
+            assert made_on(local, corpora["texts"], tmp_path / f"local-{name}", settings=settings) == alone
 
 
 def test_workers_read_a_copy_of_the_corpus_at_a_bucket(s3_workers, corpora, tmp_path):

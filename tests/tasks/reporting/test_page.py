@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 from tasks.reporting.changes import Night, changes_since, note_night
 from tasks.reporting.examples import TagExample
-from tasks.reporting.page import PageFacts, Section, _decision, _example, _table, write_text_page
+from tasks.reporting.page import PageFacts, Section, _decision, _example, sorting_table, write_text_page
 
 EVIL = "<script>alert('x')</script>\"&"
 
@@ -27,7 +27,7 @@ def test_what_comes_from_outside_is_text_and_nothing_is_loaded(tmp_path):
     example = TagExample(EVIL, [(EVIL, 0.5)], [EVIL])
     sections = [
         Section(EVIL, _decision(facts)),
-        Section("Tags", _table([EVIL, "f1"], [[EVIL, 0.25], ["b", 1.0]])),
+        Section("Tags", sorting_table([EVIL, "f1"], [[EVIL, 0.25], ["b", 1.0]])),
         Section("Examples", _example(example)),
     ]
     text = write_text_page(EVIL, sections, tmp_path / "report.html").read_text()

@@ -10,6 +10,7 @@ from tagcore.baselines.gaussian_process.bound import Bound
 from tagcore.baselines.gaussian_process.model import covariance_matrix
 from tagcore.baselines.gaussian_process.probit import class_probabilities, winning
 from tagcore.baselines.gaussian_process.search import Scales
+from tagcore.synthetic.rings import rings
 from tests.tagcore.baselines.gaussian_process.test_laplace import problem
 
 SCALES = Scales(np.array([1.1]), 1.4)
@@ -112,3 +113,11 @@ def test_the_full_model_learns_from_all_rows():
     fitted = VBGP(active=1.0, search_rows=30).fit(X, y)
     assert fitted.row_starts_.size - 1 == 30
     assert fitted.score(X, y) > 0.8
+
+
+def test_a_length_scale_for_every_input_finds_the_two_that_matter():
+    """the first step of the search once threw it into a corner of the bounds, where nothing is explained."""
+    X, y = rings(700, seed=2)
+    model = VBGP(active=50, ard=True, search_rows=150).fit(X[:200], y[:200])
+    assert model.length_scales_[:2].max() < 3.0 < 10.0 < model.length_scales_[2:].min()
+    assert model.score(X[200:], y[200:]) > 0.95

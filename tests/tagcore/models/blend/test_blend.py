@@ -12,22 +12,20 @@ from sklearn.preprocessing import StandardScaler
 from tagcore.baselines import KNN, OneVsRestLinear
 from tagcore.corpus import tag_matrix
 from tagcore.features.corpus_reader import document_texts
+from tagcore.features.folds import NEVER, fold_numbers, part_numbers
 from tagcore.features.rows import InMemory
 from tagcore.metrics.ranking import mark_hits
 from tagcore.models import Blend
 from tagcore.models.blend import combiner as combiner_module
 from tagcore.models.blend import kernel
 from tagcore.models.blend.combiner import fit_combiner
-from tagcore.models.blend.estimator import THE_BLEND
-from tagcore.models.blend.folds import NEVER, fold_numbers, guard_rows
+from tagcore.models.blend.guard import CURVE, THE_BLEND, WITH_TREES, choose
 from tagcore.models.blend.pairs import Pairs, TagCounts, held_out_pairs
 from tagcore.models.blend.quality import ndcg_of_pairs
 from tagcore.shards import freeze
 from tagcore.synthetic.corpus import demo_corpus
 from tagcore.text import Vectoriser
 from tests.problems import nearly_linear, noisy, obvious
-
-LEAD = freeze(np.array([2.0, 0.3]))
 
 
 def planted_pairs(n_documents: int, seed: int = 0) -> Pairs:
@@ -49,8 +47,11 @@ def test_trees_written_out_are_those_of_scikit_learn():
     linear = kernel.with_products(pairs.features, 2) @ combiner.weights[:-1] + combiner.weights[-1]
     trees = 2 * combiner(pairs.features, 2) - linear
     np.testing.assert_allclose(trees, theirs.decision_function(pairs.features), atol=1e-6)
-    assert combiner.tree_starts.size == 41
-    assert fit_combiner(planted_pairs(combiner_module.FEWEST_DOCUMENTS - 1), 2, 40, 0).tree_starts.size == 1
+    assert len(combiner.trees.leaf_values) == 41
+    assert combiner.has_trees
+    assert not combiner.without_trees().has_trees
+    np.testing.assert_allclose(combiner.without_trees()(pairs.features, 2), linear, rtol=1e-12)
+    assert not fit_combiner(planted_pairs(combiner_module.FEWEST_DOCUMENTS - 1), 2, 40, 0).has_trees
 
 
 def test_the_curve_is_that_of_a_logistic_regression():
@@ -76,13 +77,19 @@ def test_products_are_the_products():
     np.testing.assert_allclose(kernel.with_products(features, 2), np.hstack([features, products]))
 
 
+def pairs_of(scores, words, pool, counts, lead=expit):
+    best, best_scores = kernel.best_ranks(scores)
+    likely = lead(best_scores[0, :, : kernel.OTHERS + 1])
+    starts = np.concatenate([[0], np.cumsum(words)]).astype(np.int32)
+    return kernel.pair_features(scores, best, best_scores, likely, starts, pool, counts.arrays)
+
+
 def test_features_of_pairs_are_those_of_the_definition():
     rng = np.random.default_rng(2)
     scores = freeze(np.round(rng.normal(size=(2, 30, 40)), 1))  # with ties
     Y = sp.csr_matrix(rng.random((80, 40)) < 0.2, dtype=np.float64)
-    words = freeze(rng.integers(0, 9, 30))
-    counts = TagCounts.of(Y)
-    indptr, tags, features = kernel.pair_features(scores, words, 7, LEAD, *counts.arrays)
+    words = rng.integers(0, 9, 30)
+    indptr, tags, features = pairs_of(scores, words, 7, TagCounts.of(Y))
     met = (Y.T @ Y).toarray()
     documents = met.diagonal().copy()
     met[met < 2] = 0
@@ -96,7 +103,7 @@ def test_features_of_pairs_are_those_of_the_definition():
                 expected += [scores[m, i, tag], scores[m, i, tag] - scores[m, i].max(), np.log1p(rank)]
             expected += [np.log1p(documents[tag]), np.log1p(words[i]), *scores[:, i].max(axis=1)]
             others = [other for other in order[0] if other != tag][:6]
-            w = expit(LEAD[0] * scores[0, i, others] + LEAD[1])
+            w = expit(scores[0, i, others])
             chance = met[others, tag] / (documents[others] + 1)
             lift = met[others, tag] * 80 / (documents[others] * documents[tag])
             expected += [(w * chance).max(), (w * chance).sum() / w.sum(), (w * np.log(lift + 0.05)).sum() / w.sum()]
@@ -104,18 +111,25 @@ def test_features_of_pairs_are_those_of_the_definition():
 
 
 def test_few_tags_have_fewer_ranks_and_no_others():
-    scores = freeze(np.ones((1, 2, 1)))
     counts = TagCounts.of(sp.csr_matrix(np.ones((3, 1))))
-    _, tags, features = kernel.pair_features(scores, freeze(np.array([1, 0])), 20, LEAD, *counts.arrays)
+    _, tags, features = pairs_of(freeze(np.ones((1, 2, 1))), np.array([1, 0]), 20, counts)
     assert tags.tolist() == [0, 0]
     assert np.isfinite(features).all()
     assert features[:, -3:].tolist() == [[0, 0, 0]] * 2
 
 
+def test_a_member_puts_no_tag_forward_that_it_cannot_tell_from_others():
+    scores = np.zeros((2, 1, 50))
+    scores[0, 0, [30, 4]] = 0.7, 0.2  # neighbours with two tags: the other 48 have no vote
+    scores[1, 0, 9] = 1.0
+    counts = TagCounts.of(sp.csr_matrix(np.ones((3, 50))))
+    assert sorted(pairs_of(freeze(scores), np.array([3]), 20, counts)[1]) == [4, 9, 30]
+
+
 def test_quality_of_pairs_is_ndcg():
     X, Y = noisy()
     model = KNN().fit(X, Y)
-    pairs = held_out_pairs([model], InMemory(X, Y), np.arange(150), 20, LEAD, TagCounts.of(Y))
+    pairs = held_out_pairs([model], InMemory(X, Y), np.arange(150), 20, TagCounts.of(Y))
     expected = mark_hits(Y, model.top_k(X, 5)[0]).ndcg(5)
     np.testing.assert_allclose(ndcg_of_pairs(pairs.features[:, 0], pairs, Y, 5), expected)
 
@@ -140,7 +154,7 @@ def scored():
 def fold_pairs(X, Y, folds, fold) -> Pairs:
     seen = np.flatnonzero(folds != fold)
     members = [model.fit(X[seen], Y[seen]) for model in (OneVsRestLinear(), KNN())]
-    return held_out_pairs(members, InMemory(X, Y), np.flatnonzero(folds == fold), 6, LEAD, TagCounts.of(Y[seen]))
+    return held_out_pairs(members, InMemory(X, Y), np.flatnonzero(folds == fold), 6, TagCounts.of(Y[seen]))
 
 
 def test_tags_of_held_out_documents_reach_no_feature(scored):
@@ -180,24 +194,47 @@ def test_a_blend_fits_the_folds_that_it_says(scored, monkeypatch):
         Blend(members=["KNN", "Popular"], n_folds=1).fit(X, y)
     (held, one), (_, other) = seen
     assert held.tolist() == np.flatnonzero(folds == 0).tolist()
-    assert one.features[:, :6].tobytes() == other.features[:, :6].tobytes()  # the lead's slope is learnt on the fold
-    assert one.features[:, 6].tobytes() == other.features[:, 6].tobytes()
+    assert one.features.tobytes() == other.features.tobytes()
 
 
-def test_the_guards_documents_teach_no_combiner_that_they_judge(scored, monkeypatch):
-    X, Y, _ = scored
+def learnt_combiners(monkeypatch, X, Y, **params):
+    """(documents, features and hits) of every combiner that a blend fits, in order."""
     learnt = []
 
     def spy(pairs, *more):
-        learnt.append(np.unique(pairs.rows))
+        learnt.append((np.unique(pairs.rows).tolist(), pairs.features.tobytes() + pairs.hits.tobytes()))
         return fit_combiner(pairs, *more)
 
-    monkeypatch.setattr("tagcore.models.blend.estimator.fit_combiner", spy)
-    Blend(members=["KNN", "OneVsRestLinear"]).fit(X, Y)
-    guard = np.flatnonzero(guard_rows(np.arange(300), 300, 0))
-    assert guard.size == 60
-    assert not np.intersect1d(learnt[0], guard).size
-    assert np.union1d(learnt[0], guard).size == 300
+    for module in ("estimator", "guard"):
+        monkeypatch.setattr(f"tagcore.models.blend.{module}.fit_combiner", spy)
+    Blend(members=["KNN", "OneVsRestLinear"], **params).fit(X, Y)
+    return learnt
+
+
+def test_the_guards_documents_teach_no_combiner_that_they_judge(scored, monkeypatch):
+    X, Y, folds = scored
+    parts = part_numbers(folds, 0)
+    assert np.bincount(parts).tolist() == [12] * 25
+    assert all((folds[parts == part] == part // 5).all() for part in range(25))
+    assert np.bincount(part_numbers(fold_numbers(4001, None, 0), 0)).tolist() == [401, 400] + [400] * 8
+    learnt = learnt_combiners(monkeypatch, X, Y)
+    for part, (documents, _) in enumerate(learnt[:25]):
+        assert documents == np.flatnonzero((folds == part // 5) & (parts != part)).tolist()
+
+
+@pytest.mark.parametrize("n_folds", [1, None])
+def test_a_tag_of_the_judging_documents_alone_reaches_nothing_that_they_judge(scored, monkeypatch, n_folds):
+    """planted on a part of a fold: the combiner that this part judges learns from the same bits as without it."""
+    X, Y, _ = scored
+    folds = fold_numbers(300, n_folds, 0)
+    judging = part_numbers(folds, 0) == 1
+    bare = Y.toarray()
+    bare[:, 5] = 0
+    planted = bare.copy()
+    planted[judging, 5] = 1
+    without, with_tag = (learnt_combiners(monkeypatch, X, sp.csr_matrix(y), n_folds=n_folds) for y in (bare, planted))
+    assert without[1] == with_tag[1]  # the trial that part 1 judges
+    assert without[0] != with_tag[0]  # the other one, which learns from it
 
 
 def overfitted(seed: int = 1):
@@ -215,8 +252,9 @@ CROWD = ["Popular", {"model": "KNN", "n_neighbors": 1}, {"model": "KNN", "power"
 def test_the_guard_hands_over_where_stacking_hurts():
     X, Y = overfitted()
     blend = Blend(members=CROWD).fit(X, Y)
-    best = int(np.argmax(blend.guard_[1:]))
-    assert blend.guard_[0] < blend.guard_[1 + best] - 0.01
+    members = blend.guard_[CURVE + 1 :]
+    best = int(np.argmax(members))
+    assert blend.guard_[CURVE] < members[best] - 0.01
     assert blend.serving_ == best
     alone = OneVsRestLinear().fit(X, Y)
     assert blend.member_names[best] == "OneVsRestLinear"
@@ -226,21 +264,69 @@ def test_the_guard_hands_over_where_stacking_hurts():
 
 
 def test_the_guard_keeps_the_blend_where_members_know_different_things():
-    source = demo_corpus(900)
-    (block,) = source.blocks(900)
-    Y = tag_matrix(block.taggings, 900, len(source.tags))
+    source, n = demo_corpus(1500), 1200
+    (block,) = source.blocks(1500)
+    Y = tag_matrix(block.taggings, 1500, len(source.tags))
     X = Vectoriser(sublinear_tf=True).fit_transform(document_texts(block.documents))
-    blend = Blend(members=["OneVsRestLinear", "KNN"]).fit(X[:700], Y[:700])
+    blend = Blend(members=["OneVsRestLinear", "KNN"]).fit(X[:n], Y[:n])
     assert blend.serving_ == THE_BLEND
-    assert blend.guard_[0] > blend.guard_[1:].max() + 0.01
-    assert blend.tree_starts_.size == 101
-    ours = mark_hits(Y[700:], blend.top_k(X[700:], 5)[0]).ndcg(5).mean()
-    for member in (OneVsRestLinear(), KNN()):
-        assert ours > mark_hits(Y[700:], member.fit(X[:700], Y[:700]).top_k(X[700:], 5)[0]).ndcg(5).mean()
-    proba, truth = blend.predict_proba(X[700:]).ravel(), Y[700:].toarray().ravel() > 0
+    assert blend.guard_[CURVE] > blend.guard_[CURVE + 1 :].max()
+    assert len(blend.leaf_values_) == 1  # a fold has too few documents to judge trees by
+    ours = mark_hits(Y[n:], blend.top_k(X[n:], 5)[0]).ndcg(5).mean()
+    for member in blend._served().members:
+        assert ours > mark_hits(Y[n:], member.top_k(X[n:], 5)[0]).ndcg(5).mean()
+    proba, truth = blend.predict_proba(X[n:]).ravel(), Y[n:].toarray().ravel() > 0
     for low, high in ((0, 0.2), (0.2, 0.5), (0.5, 1)):
         bin_ = (proba > low) & (proba <= high)
         assert abs(proba[bin_].mean() - truth[bin_].mean()) < 0.08
+
+
+@pytest.mark.parametrize(
+    ("curve", "member", "trees", "serving", "with_trees"),
+    [
+        ("hits", "noise", "hits", THE_BLEND, False),  # level with the curve: the curve
+        ("hits", "hits", "hits", 0, False),  # all level: the first member
+        ("noise", "hits", "noise", 0, False),
+        ("noise", "noise", "hits", THE_BLEND, True),
+    ],
+)
+def test_of_what_is_level_the_simplest_serves(monkeypatch, curve, member, trees, serving, with_trees):
+    pairs = planted_pairs(900)
+    scores = {"hits": pairs.hits + 0.0, "noise": np.random.default_rng(3).random(pairs.hits.size)}
+    pairs.features[:, 0] = pairs.features[:, 3] = scores[member]
+    said = {WITH_TREES: scores[trees], CURVE: scores[curve]}
+
+    class Told:
+        """A combiner that says what the case tells."""
+
+        has_trees = True
+
+        def __init__(self, number=WITH_TREES):
+            self.number = number
+
+        def without_trees(self):
+            return Told(CURVE)
+
+        def __call__(self, features, n_members):
+            at = {row.tobytes(): i for i, row in enumerate(pairs.features)}
+            return np.array([said[self.number][at[row.tobytes()]] for row in features])
+
+    monkeypatch.setattr("tagcore.models.blend.guard.fit_combiner", lambda *given: Told())
+    Y = sp.csr_matrix((np.ones(pairs.hits.sum()), (pairs.rows[pairs.hits], pairs.tags[pairs.hits])), shape=(900, 5))
+    choice = choose(pairs, fold_numbers(900, None, 0), Y, 2, 10, 0)
+    assert (choice.serving, choice.with_trees) == (serving, with_trees)
+
+
+def test_the_best_few_are_those_of_all_scores():
+    X, Y = noisy()
+    blend = Blend(members=["KNN", "OneVsRestLinear"], pool=4).fit(X, Y)
+    blend.serving_ = THE_BLEND
+    scores = np.concatenate([block for _, block in blend.score_blocks(X)])
+    for k in (1, 3, 15):  # the last is more than a pool
+        tags, odds = blend.top_k(X, k)
+        expected = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+        assert np.array_equal(tags, expected)
+        assert np.array_equal(odds, np.take_along_axis(scores, expected, axis=1))
 
 
 def test_tags_outside_the_pool_come_last_in_the_order_of_the_lead():

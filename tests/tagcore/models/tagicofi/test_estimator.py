@@ -12,6 +12,7 @@ from tagcore.graph.profiles import TagProfiles, user_tag_counts
 from tagcore.graph.similarity import raw_links, tag_graph
 from tagcore.models import PMF, ShuffledTagiCoFi, TagiCoFi
 from tagcore.models.tagicofi import serving
+from tagcore.models.tagicofi.starts import first_factors
 from tagcore.ratings import Ratings, UserTaggings
 from tagcore.shards import InProcess
 from tagcore.synthetic.ratings import PlantedRatings
@@ -173,7 +174,7 @@ def test_the_published_model_is_the_papers(ratings, taggings):
     model = TagiCoFi.published(random_state=3, max_iter=40)
     assert (model.n_factors, model.alpha, model.beta, model.step, model.biases) == (10, 1.0, 50.0, 0.001, "none")
     rng = np.random.default_rng(np.random.SeedSequence(3))
-    begin = model._start(ratings.matrix)
+    begin = first_factors(model, ratings.matrix)
     assert np.array_equal(begin["users"], rng.random((N, 10)))
     assert np.array_equal(begin["items"], rng.random((M, 10)))
     told = []

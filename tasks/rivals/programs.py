@@ -1,0 +1,133 @@
+"""Rivals of the taggers, run by a Python that has them: `python programs.py NAME FEATURES OUT K [SETTINGS]`.
+
+FEATURES is a folder with train.parquet and test.parquet: words and values, tags, a list of each for every document.
+Writes the K best tags of every test document to OUT/suggestions.parquet (tags, scores) and the model to OUT/model, and
+prints JSON: CPU seconds of training and predicting, MiB of memory above what the process held before. It knows nothing
+of this repository, and everything runs on one thread.
+"""
+
+import json
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+Suggestions = list[list[tuple[int, float]]]
+
+
+class Rows(NamedTuple):
+    """Documents as lists."""
+
+    words: list[np.ndarray]
+    values: list[np.ndarray]
+    tags: list[np.ndarray]
+
+
+def omikuji(train: Rows, test: Rows, out: Path, k: int, settings: dict[str, Any]) -> dict[str, float]:
+    """Label trees: Parabel's by default, Bonsai's with cluster_k = 100, cluster_balanced = false and max_depth = 3."""
+    import omikuji as library
+
+    path = out / "train.txt"
+    width, n_tags = _width(train, test)
+    with path.open("w", encoding="ascii") as file:
+        file.write(f"{len(train.words)} {width} {n_tags}\n")
+        for words, values, tags in zip(*train, strict=True):
+            pairs = " ".join(f"{w}:{v:.7g}" for w, v in zip(words, values, strict=True))
+            file.write(f"{','.join(map(str, tags))} {pairs}\n")
+    parameters = library.Model.default_hyper_param()
+    for name, value in settings.items():
+        setattr(parameters, name, value)
+    model, took = _measured(lambda: library.Model.train_on_data(str(path), parameters, n_threads=1))
+    path.unlink()
+    (out / "model").mkdir()
+    model.save(str(out / "model"))
+    model.init_prediction_thread_pool(1)
+    pairs = [list(zip(w.tolist(), v.tolist(), strict=True)) for w, v in zip(test.words, test.values, strict=True)]
+    start = time.process_time()
+    found = [model.predict(document, top_k=k) for document in pairs]
+    return took | _written(out, found, time.process_time() - start)
+
+
+def napkinxc(train: Rows, test: Rows, out: Path, k: int, settings: dict[str, Any]) -> dict[str, float]:
+    """A probabilistic label tree over hierarchical k-means, or one classifier a tag with model = "BR"."""
+    from napkinxc import models
+
+    kind = getattr(models, settings.pop("model", "PLT"))
+    model = kind(str(out / "model"), threads=1, seed=0, **settings)
+    width, _ = _width(train, test)
+    learnt, asked = _csr(train, width), _csr(test, width)
+    tags = [of_one.tolist() for of_one in train.tags]
+    _, took = _measured(lambda: model.fit(learnt, tags))
+    model.load()
+    start = time.process_time()
+    found = model.predict_proba(asked, top_k=k)
+    return took | _written(out, found, time.process_time() - start)
+
+
+RIVALS = {"omikuji": omikuji, "napkinxc": napkinxc}
+
+
+def _width(train: Rows, test: Rows) -> tuple[int, int]:
+    """Numbers of words and tags that occur."""
+    words = max(int(max(map(_largest, side.words))) for side in (train, test)) + 1
+    return words, int(max(map(_largest, train.tags))) + 1
+
+
+def _largest(ids: np.ndarray) -> int:
+    return int(ids.max()) if ids.size else -1
+
+
+def _csr(rows: Rows, width: int) -> Any:
+    import scipy.sparse as sp
+
+    indptr = np.concatenate([[0], np.cumsum([words.size for words in rows.words])])
+    arrays = np.concatenate(rows.values), np.concatenate(rows.words), indptr
+    return sp.csr_matrix(arrays, shape=(len(rows.words), width))
+
+
+def _measured(work: Any) -> tuple[Any, dict[str, float]]:
+    """(what it gave, CPU and wall seconds, the most MiB above those before)."""
+    seen, over = [_resident()], threading.Event()
+
+    def watch() -> None:
+        while not over.wait(0.02):
+            seen.append(_resident())
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    cpu, wall = time.process_time(), time.perf_counter()
+    try:
+        result = work()
+        took = {"train_cpu_seconds": time.process_time() - cpu, "train_seconds": time.perf_counter() - wall}
+    finally:
+        over.set()
+        thread.join()
+    return result, took | {"working_mib": max([*seen, _resident()]) - seen[0]}
+
+
+def _resident() -> float:
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * 4096 / 2**20
+
+
+def _written(out: Path, found: Suggestions, predict: float) -> dict[str, float]:
+    tags = pa.array([[tag for tag, _ in of_one] for of_one in found], pa.list_(pa.int32()))
+    scores = pa.array([[score for _, score in of_one] for of_one in found], pa.list_(pa.float32()))
+    pq.write_table(pa.table({"tags": tags, "scores": scores}), out / "suggestions.parquet")
+    return {"predict_cpu_seconds": predict}
+
+
+def _rows(path: Path) -> Rows:
+    table = pq.read_table(path, columns=["words", "values", "tags"])
+    return Rows(*([row.values.to_numpy() for row in table[name].combine_chunks()] for name in table.column_names))
+
+
+if __name__ == "__main__":
+    name, features, out, k, *settings = sys.argv[1:]
+    sides = [_rows(Path(features) / f"{side}.parquet") for side in ("train", "test")]
+    print(json.dumps(RIVALS[name](*sides, Path(out), int(k), json.loads(settings[0]) if settings else {})))

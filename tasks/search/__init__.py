@@ -1,0 +1,1 @@
+"""The search of a model's settings: what may be chosen, and the study that chooses."""

@@ -1,0 +1,88 @@
+"""A command starts without what it does not use: seconds of imports that a user would wait for."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tagcore import Corpus
+from tagcore.baselines import KNN, OneVsRestLinear
+from tagcore.models import BOMC, MMSG, PMM, Blend
+from tagcore.tagger import Tagger
+from tagcore.text import Vectoriser
+
+HEAVY = {"mlflow", "prefect", "sklearn", "pandas", "dask", "distributed", "matplotlib", "sqlalchemy", "httpx", "rich"}
+SLOW_PARTS = {"scipy.stats", "scipy.optimize", "tagcore.readers.open"}
+TEXTS = ["red apple pie", "green pear tart", "fast red car", "car engine", "blue car"] * 8
+TAGS = [["fruit"], ["fruit", "green"], ["cars"], ["cars", "engines"], ["cars"]] * 8
+
+# what a command printed goes to standard error, the heavy modules that it had imported to standard output
+ASK = """
+import json, sys
+from contextlib import redirect_stdout
+from infra.cli.main import main
+heavy, commands = map(json.loads, sys.argv[1:])
+found = []
+for command in commands:
+    sys.argv = ["tagflow", *command]
+    try:
+        with redirect_stdout(sys.stderr):
+            main()
+    except SystemExit as ended:
+        assert not ended.code, ended.code
+    found.append(sorted(name for name in heavy if name in sys.modules))
+print(json.dumps(found))
+"""
+
+
+def imported(*commands):
+    """The heavy modules that are imported after each of some commands in one fresh process, and what they said."""
+    heavy = json.dumps(sorted(HEAVY | SLOW_PARTS))
+    program = [sys.executable, "-c", ASK, heavy, json.dumps(commands)]
+    done = subprocess.run(program, capture_output=True, text=True, env=os.environ, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout), done.stderr
+
+
+@pytest.fixture(scope="module")
+def taggers(tmp_path_factory):
+    """One tagger of each kind of model that is put into service, by class name."""
+    made = tmp_path_factory.mktemp("taggers")
+    corpus = Corpus.from_texts(TEXTS, TAGS)
+    members = ["OneVsRestLinear", "KNN"]
+    for model in (OneVsRestLinear(), KNN(), BOMC(), PMM(n_classes=2), Blend(members), MMSG(search="none")):
+        vectoriser = Vectoriser(**model.wanted_features)
+        model.fit(vectoriser.fit_transform(TEXTS), corpus.tags)
+        Tagger(vectoriser, model, corpus.tag_names).save(made / type(model).__name__)
+    return made
+
+
+def test_asking_a_stored_model_imports_nothing_that_is_for_training_or_orchestration(taggers):
+    asked = {folder.name: ["tag", "red apple", "--model", str(folder), "-k", "1"] for folder in taggers.iterdir()}
+    found, said = imported(*asked.values())
+    assert len(asked) == 6
+    assert dict(zip(asked, found, strict=True)) == {name: [] for name in asked}
+    assert said.count("fruit") == len(asked)
+
+
+def test_what_a_model_says_does_not_depend_on_what_is_imported(taggers):
+    _, said = imported(["tag", "red apple", "--model", str(taggers / "KNN"), "--json"])
+    (expected,) = Tagger.load(taggers / "KNN").suggest(["red apple"])
+    answer = json.loads(said.splitlines()[-1])
+    assert list(zip(answer["tags"], answer["scores"], strict=True)) == [tuple(one) for one in expected]
+
+
+def test_help_and_version_import_no_library_of_numbers():
+    (helped, versioned), said = imported(["--help"], ["--version"])
+    assert (helped, versioned) == ([], [])
+    assert "Suggest tags" in said
+
+
+@pytest.mark.parametrize("package", ["tagcore.models", "tagcore.baselines", "tagcore.readers"])
+def test_all_names_of_a_package_that_imports_on_demand_are_there(package):
+    code = f"import {package} as p; print(len([getattr(p, name) for name in p.__all__]), hasattr(p, 'Nobody'))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    count = len(sys.modules[package].__all__) if package in sys.modules else 1
+    assert done.stdout.split() == [str(count), "False"]

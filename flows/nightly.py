@@ -128,8 +128,7 @@ def end_night(
 
 def facts_of(decision: Decision, examples: list[Any], tables: list[PageTable]) -> PageFacts:
     """What the page tells of a decision."""
-    verdict = "put into service" if decision.promoted else "not put into service"
-    told = f"{decision.name} version {decision.challenger} ({decision.model}): {verdict}, {decision.reason}"
+    told = f"{decision.name} version {decision.challenger} ({decision.model}): {decision.verdict}, {decision.reason}"
     guards = [(guard.name, guard.passed, guard.found, guard.needed) for guard in decision.guards]
     more = [Section(title, sorting_table(head, rows, "words")) for title, head, rows in tables]
     return PageFacts(told, guards, examples, decision.in_service, more)

@@ -27,6 +27,9 @@ from tasks.registry.in_service import put_into_service
 from tasks.registry.writer import only_writer
 from tasks.standing import IN_SERVICE
 
+_RULE = "\n---\n\n"  # between the decision and the card
+_LONGEST = 5000  # of a description in MLflow's tables
+
 
 @task(name="promote", task_run_name="promote {name}", retries=2, retry_delay_seconds=2, retry_condition_fn=is_transient)
 def promote(
@@ -63,11 +66,20 @@ def promote(
             raise RegistryBusy(f"{name}: another run has moved {CHAMPION} meanwhile")  # to be compared with that one
         for key, value in decision.tags.items():
             client.set_model_version_tag(name, version, key, value[:5000])
+        _describe(client, decision)
         if decision.promoted:
             put_into_service(client, name, version, decision.reason)
+    step.remark = f"{decision.verdict}, {decision.reason}"
     step.tell("made")
     _show(decision)
     return decision
+
+
+def _describe(client: MlflowClient, decision: Decision) -> None:
+    """Puts the decision before the card of the version, in the place of an earlier one."""
+    card = (client.get_model_version(decision.name, decision.challenger).description or "").rpartition(_RULE)[2]
+    page = f"{decision.markdown()}{_RULE}{card}"[:_LONGEST]
+    client.update_model_version(decision.name, decision.challenger, page)
 
 
 def _show(decision: Decision) -> None:

@@ -25,7 +25,7 @@ from tasks.reporting.topics import splits_of, topics_markdown, topics_of
 Published = Mapping[str, Mapping[str, float]]  # figures of a paper, by model and measure
 
 
-@task(name="report")
+@task(name="report", task_run_name="compare models: {title}")
 def report(
     title: str,
     measured: list[EvaluatedModel],

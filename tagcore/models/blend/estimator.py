@@ -11,7 +11,6 @@ from scipy.special import expit
 from tagcore.base import BLOCK_CELLS, best_k, block_rows, require_array, require_lists
 from tagcore.features.folds import NEVER, fold_numbers
 from tagcore.features.rows import Rows
-from tagcore.fitting import fit_without
 from tagcore.models.blend import kernel
 from tagcore.models.blend.combiner import Combiner, fit_combiner, fit_slope, no_combiner
 from tagcore.models.blend.guard import CURVE, THE_BLEND, choose
@@ -274,7 +273,7 @@ class _Fits:
     def fit(self, member: TagModel, rows: Rows, left_out: np.ndarray | None, name: str) -> TagModel:
         context = self._context
         checkpoints = context.checkpoints.inside(name) if context.checkpoints else None
-        fit_without(member, rows, left_out, replace(context, checkpoints=checkpoints, progress=no_progress))
+        member.fit_without(left_out, rows, replace(context, checkpoints=checkpoints, progress=no_progress))
         self._done += 1
         context.progress(self._done, self._total, {})
         return member

@@ -52,10 +52,10 @@ class SGPS(ClassModel):
         "random" and "infogain" (informative vector machine) take rows.
     start : "random" or "kmeans": where prototypes begin to move.
     snap : whether prototypes end at rows: then those of CSR rows stay sparse, as many columns want.
-    search : "lbfgs" or "grid" (21 × 21) maximises the evidence, "none" takes the parameters as they are. More than 2000
-        rows are searched on a part of 800, or 30 for each class.
+    search : "lbfgs" or "grid" (21 × 21) maximises the evidence, "none" takes the parameters as they are.
     length_scale, amplitude : where the search begins; None is half of the median distance of prototypes, and 3.
-    search_iter, search_rows : most iterations of L-BFGS, four times as many for "ard"; rows that the search sees.
+    search_iter, search_rows : most iterations of L-BFGS, four times as many for "ard"; rows that the search sees at
+        most, None for 4000: fewer would find too little amplitude.
     probability : how `predict_proba`, and `predict` with it, turns latents into probabilities: "mean" ignores their
         variance, which errs least in the class; "mackay" shrinks each mean by its variance and "sample" averages over
         draws, which are less sure where little is known, and may so prefer another class.

@@ -14,7 +14,7 @@ from tagcore.store.datasets import content_key
 from tagcore.store.files import write_text
 from tasks.cache import stored_key
 from tasks.evaluate import EvaluatedModel
-from tasks.naming import safe_name
+from tasks.naming import artifact_key, safe_name
 from tasks.progress import ProgressReporter
 from tasks.registry.client import Registry
 from tasks.registry.model_card import measure_text
@@ -64,8 +64,9 @@ def report(
         step.tell("made")
     else:
         step.tell("stands")
-    create_table_artifact([dict(zip(made.head(), cells, strict=True)) for cells in made.cells()], key="comparison")
-    create_markdown_artifact(made.markdown(), key="report")
+    rows = [dict(zip(made.head(), cells, strict=True)) for cells in made.cells()]
+    create_table_artifact(rows, key=artifact_key("comparison", title), description=made.about)
+    create_markdown_artifact(made.markdown(), key=artifact_key("report", title), description=made.about)
     return made
 
 

@@ -45,8 +45,8 @@ TAGCORE = (
     Fault(
         "a cap on terms goes by occurrences whatever was asked for",
         "tagcore/text/vectoriser.py",
-        'counts.df if self.binary or self.max_features_by == "df" else counts.tf',
-        "counts.df if self.binary else counts.tf",
+        'by = counts.df if self.binary or self.max_features_by == "df" else counts.tf',
+        "by = counts.df if self.binary else counts.tf",
         "tests/tagcore/text/test_hashing.py",
     ),
     Fault(

@@ -3,8 +3,8 @@ in a Python of its own (TAGFLOW_IMPLICIT_PYTHON, TAGFLOW_CORNAC_PYTHON, TAGFLOW_
 not set are left out). Ratings are planted, about as many and as large as the paper's: 755 users, 9,464 items. A round
 of descent passes the ratings once, as an epoch of SGD does; a round of ALS solves for all users and items. What a round
 is worth differs, so the time to a test MAE that all of them reach stands beside it, of whole trainings with ever more
-rounds, the least of three. Growth is of planted ratings at 40 a user, a tag to five users; `recommend` is one user's CPU time among 100,000
-items.
+rounds, the least of three. Growth is of planted ratings at 40 a user, a tag to five users; `recommend` is one user's
+CPU time among 100,000 items.
 """
 
 import json

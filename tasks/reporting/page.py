@@ -126,7 +126,9 @@ def write_text_page(title: str, sections: Sequence[Section], path: Path) -> Path
 
 def _decision(facts: PageFacts) -> str:
     rows = [[name, "passed" if passed else "refused", found, needed] for name, passed, found, needed in facts.guards]
-    return paragraph(facts.verdict) + (sorting_table(["guard", "", "found", "needed"], rows, "words") if rows else "")
+    return paragraph(facts.verdict) + (
+        sorting_table(["guard", "outcome", "found", "needed"], rows, "words") if rows else ""
+    )
 
 
 def sorting_table(head: Sequence[str], rows: Sequence[Sequence[Any]], kind: str = "numbers") -> str:

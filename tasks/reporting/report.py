@@ -61,6 +61,8 @@ def report(
         with registry.open() as client:
             for path in files:
                 client.log_artifact(parent, str(path))
+        best = made.rows[0]
+        step.remark = f"{best.model} is best, {primary} {best.shown[primary]}"
         step.tell("made")
     else:
         step.tell("stands")

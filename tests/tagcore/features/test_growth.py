@@ -337,6 +337,8 @@ def test_limits_of_a_vocabulary_that_grows():
         ({}, ["cat", "cow", "dog", "emu", "fox", "gnu"]),
         ({"min_df": 2}, ["cat", "emu"]),
         ({"max_features": 4}, ["cat", "cow", "dog", "emu"]),
+        ({"max_features": 4, "max_features_by": "df"}, ["cat", "cow", "dog", "emu"]),
+        ({"hashed_columns": 4}, [f"{column}" for column in Vectoriser(hashed_columns=4).fit(old).terms_]),
         ({"vocabulary": ["cat", "emu"]}, ["cat", "emu"]),
         ({"max_df": 0.5}, ["cow", "dog", "cat", "fox", "gnu"]),
     ):

@@ -388,6 +388,17 @@ def test_the_newest_share_is_held_out_and_stays_so(tmp_path):
     assert len(held & later) == drawn.sum()
 
 
+def test_a_document_comes_the_night_it_is_tagged(tmp_path):
+    made = dict(list(documents().items())[:60])
+    late = list(made)[7]
+    nights = Nights(tmp_path)
+    nights.night(corpus_of(made | {late: (made[late][0], [])}, tmp_path / "a"))
+    nights.night(corpus_of(made, tmp_path / "b"))
+    table = nights.ledger.read("documents").to_pydict()
+    assert {name for name, since in zip(table["id"], table["since"], strict=True) if since} == {late}
+    assert (nights.changes.new, nights.changes.retagged, nights.as_it_was) == (1, 0, False)
+
+
 def test_equal_times_tell_nothing_of_the_newest():
     assert newest_cut(np.zeros(50, np.int64), 0.2) is None
     assert newest_cut(np.array([1]), 0.2) is None

@@ -15,9 +15,10 @@ from tasks.naming import registered_name, safe_name
 from tasks.recipe import Recipe
 from tasks.registry.client import require_reachable
 from tasks.registry.tracking import comparison_run, log_performance, track
+from tasks.reporting.comparison import Report
 from tasks.reporting.curves import Curves, Point, draw_curves
 from tasks.reporting.page import PageFacts, report_page
-from tasks.reporting.report import Report, report
+from tasks.reporting.report import report
 from tasks.rivals.measure import measure_rivals
 from tasks.workspace import Workspace, open_workspace
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 from prefect import flow
 
+from flows.choosing import choose_features
 from flows.stages import Job, build_jobs, ingest, register, train_and_evaluate
 from flows.tuning import tune_models
 from tagcore.metrics.catalogue import champion_measure
@@ -18,6 +20,7 @@ from tasks.naming import data_name, registered_name
 from tasks.nights.hold_out import HEAD, quality_by_hold_out
 from tasks.nights.night import Night, open_night
 from tasks.notify import notify
+from tasks.progress import noted_steps
 from tasks.promotion.decision import Decision
 from tasks.promotion.promote import promote
 from tasks.ratings.examples import RecommendationExample
@@ -25,11 +28,15 @@ from tasks.recipe import Recipe
 from tasks.registry.client import require_reachable
 from tasks.registry.tracking import comparison_run, log_night, log_performance, log_recipe
 from tasks.registry.writer import only_run
+from tasks.reporting.comparison import Report
 from tasks.reporting.examples import TagExample
 from tasks.reporting.page import PageFacts, Section, report_page, sorting_table
-from tasks.reporting.report import Report, report
+from tasks.reporting.report import report
 from tasks.settings import Settings
+from tasks.standing import StandingNight, keep_record, premises_of, results_in
 from tasks.workspace import Workspace, open_workspace
+
+PageTable = tuple[str, list[str], list[list[str]]]  # title, head, rows
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,7 @@ class NightlyResult:
     model: str | None  # the address of the model in service
     examples: list[TagExample] | list[RecommendationExample]
     page: str  # the report as one file that a browser opens
+    tables: list[PageTable] = field(default_factory=list)  # of a night among nights: how models were trained, and why
 
 
 @flow(name="nightly", flow_run_name="nightly {recipe.name}")
@@ -55,22 +63,29 @@ def nightly(recipe: Recipe, full: bool = False) -> NightlyResult:
     workspace = open_workspace()
     name = registered_name(recipe.name, data_name(recipe.data))
     require_reachable(workspace.registry)
-    with only_run(workspace.registry, name), tell_of_failure(workspace.settings, name):
-        night = follow(recipe.model_copy(update={"seeds": recipe.seeds[:1]}), name, workspace, full)
+    premises = premises_of(recipe)  # before anything is read: what changes from here on is for the next night
+    with only_run(workspace.registry, name), tell_of_failure(workspace.settings, name), noted_steps() as steps:
+        night, stored = follow(recipe.model_copy(update={"seeds": recipe.seeds[:1]}), name, workspace, full)
+        if premises is not None:
+            examples = [example.told() for example in night.examples]
+            record = StandingNight(premises, results_in(stored), steps, asdict(night), examples)
+            keep_record(workspace.report_folder(name), record)
     if night.decision.is_refusal:
         notify(workspace.settings, "refused", asdict(night.decision))
     return night
 
 
-def follow(recipe: Recipe, name: str, workspace: Workspace, full: bool = False) -> NightlyResult:
-    """Reads, prepares, trains, measures, registers, decides and reports. A night that a guard refused leaves nothing
-    for the next one to go on from."""
+def follow(recipe: Recipe, name: str, workspace: Workspace, full: bool = False) -> tuple[NightlyResult, list[Path]]:
+    """Reads, prepares, trains, measures, registers, decides and reports; also gives the folders of what was stored.
+
+    A night that a guard refused leaves nothing for the next one to go on from.
+    """
     primary, kind, registry = recipe.measures.primary, kind_of(recipe.data.kind), workspace.registry
     with open_clusters(workspace.performance_report) as clusters:
         data = ingest(recipe, workspace)
         tonight = open_night(name, recipe, data, full, workspace) if kind.grows else None
         recipe = recipe if tonight is None else recipe.model_copy(update={"split": tonight.split})
-        recipe = tune_models(recipe, data, workspace)
+        recipe = tune_models(choose_features(recipe, data, workspace), data, workspace)
         jobs = build_jobs(recipe, data, workspace, night=tonight)
         evaluated = train_and_evaluate(recipe, jobs, workspace)
     parent = comparison_run(name, evaluated, registry)
@@ -90,12 +105,13 @@ def follow(recipe: Recipe, name: str, workspace: Workspace, full: bool = False) 
     page = report_page(
         title, table, evaluated, facts_of(decision, examples, tables), parent, registry, workspace.settings.mlflow_page
     )
-    return NightlyResult(table, decision, champion, examples, str(page))
+    stored = [data, *(folder for one in evaluated for folder in (one.prepared, one.model, one.evaluation))]
+    return NightlyResult(table, decision, champion, examples, str(page), tables), stored
 
 
 def end_night(
     tonight: Night, jobs: list[Job], evaluated: list[EvaluatedModel], decision: Decision, measure: str
-) -> list[Section]:
+) -> list[PageTable]:
     """Leaves tonight's models for the next night to go on from, unless a guard refused them; gives the tables of how
     they were trained and of how good they are on old and new documents."""
     for job, model in zip(jobs, evaluated, strict=True):
@@ -103,21 +119,19 @@ def end_night(
     if all(guard.passed for guard in decision.guards):
         tonight.end()
     trained = [[model.label, read_record(model.model).get("remark", "")] for model in evaluated]
-    limits, quality = tonight.limit_rows(), quality_by_hold_out(evaluated, tonight.ledger, measure)
-    tables: list[tuple[str, list[str], list[list[str]]]] = [
+    return [
         ("How models were trained", ["model", ""], trained),
-        ("Go on, or start over", ["since words were weighed", "", "found", "at most"], limits),
-        (f"{measure} on old and new documents", HEAD, quality),
+        ("Go on, or start over", ["since words were weighed", "", "found", "at most"], tonight.limit_rows()),
+        (f"{measure} on old and new documents", HEAD, quality_by_hold_out(evaluated, tonight.ledger, measure)),
     ]
-    return [Section(title, sorting_table(head, rows, "words")) for title, head, rows in tables]
 
 
-def facts_of(decision: Decision, examples: list[Any], tables: list[Section]) -> PageFacts:
+def facts_of(decision: Decision, examples: list[Any], tables: list[PageTable]) -> PageFacts:
     """What the page tells of a decision."""
-    verdict = "put into service" if decision.promoted else "not put into service"
-    told = f"{decision.name} version {decision.challenger} ({decision.model}): {verdict}, {decision.reason}"
+    told = f"{decision.name} version {decision.challenger} ({decision.model}): {decision.verdict}, {decision.reason}"
     guards = [(guard.name, guard.passed, guard.found, guard.needed) for guard in decision.guards]
-    return PageFacts(told, guards, examples, decision.in_service, tables)
+    more = [Section(title, sorting_table(head, rows, "words")) for title, head, rows in tables]
+    return PageFacts(told, guards, examples, decision.in_service, more)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 What a stage does for documents and for ratings stands in `tasks.kinds`; the recipe's `data.kind` chooses.
 """
 
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from flows.map_tasks import map_task, run_task
 from tagcore.store.files import require_writable
 from tasks.evaluate import EvaluatedModel
 from tasks.kinds import kind_of, require_models
+from tasks.members import without_members
 from tasks.naming import data_name, errors_name_source, registered_name
 from tasks.nights.night import Night, Start
 from tasks.progress import ProgressReporter
@@ -65,13 +67,21 @@ def train(recipe: Recipe, jobs: list[Job], workspace: Workspace) -> list[Path]:
         if job.model.threshold_model is not None
     }
     limits = dict(zip(searches, map_task(thresholds_task, list(searches.values()), workspace), strict=True))
+    # a blend is fitted on what its members, which are models of the recipe as well, were fitted on
+    blended = {job.prepared for job in jobs if job.model.model == "Blend"}
+    shared = {prepared: workspace.settings.state / "fits" / prepared.name for prepared in blended}
     calls = []
     for job in jobs:
         labels_by = {"thresholds": limits[_threshold_key(job)]} if job.model.threshold_model is not None else {}
         told: dict[str, Any] = {"which": job.which}
         told |= {} if job.start is None else {"parent": job.start.parent, "why": job.start.why}
+        told |= {"kept": shared[job.prepared]} if job.prepared in shared else {}
         calls.append({"prepared": job.prepared, "model": job.model, "seed": job.seed, **labels_by, **told})
-    return map_task(kind_of(recipe.data.kind).train, calls, workspace)
+    try:
+        return map_task(kind_of(recipe.data.kind).train, calls, workspace)
+    finally:
+        for folder in shared.values():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 @flow(name="evaluate", flow_run_name="evaluate {recipe.name}")
@@ -112,9 +122,9 @@ def build_jobs(
     from others of its experiment. A `night` decides what goes on from the night before."""
     kind = kind_of(recipe.data.kind)
     prepared: dict[str, Path] = {}
-    jobs = []
+    jobs, too_large = [], set[str]()
     for seed in recipe.seeds:
-        split = _split(recipe, seed)
+        split = split_of_seed(recipe, seed)
         documents = [point, f"split {split.seed}" if len(recipe.seeds) > 1 and recipe.split.redraw else ""]
         documents += [f"share {split.train_seed}"] if len(recipe.seeds) > 1 and recipe.split.resample else []
         which = _told([*documents, f"seed {seed}" if len(recipe.seeds) > 1 else ""])
@@ -127,7 +137,9 @@ def build_jobs(
             if model.most_cells is not None and (cells := kind.cells(prepared[key])) > model.most_cells:
                 left_out = f"{cells:,} words × tags, it takes {model.most_cells:,} (most_cells of the recipe)"
                 ProgressReporter(f"leave out {model.label}{which}", remark=left_out).tell("left out")
+                too_large.add(model.model)
                 continue
+            model = without_members(model, too_large)
             start = None if night is None else night.start(model, seed, prepared[key])
             jobs.append(Job(model, prepared[key], seed, which, start=start))
     if not jobs:
@@ -150,7 +162,7 @@ def _told(parts: list[str]) -> str:
     return "".join(f", {part}" for part in parts if part)
 
 
-def _split(recipe: Recipe, seed: int) -> SplitSettings:
+def split_of_seed(recipe: Recipe, seed: int) -> SplitSettings:
     """A split of its own for every seed where the recipe redraws it, or what is learnt from; else one for all."""
     split = recipe.split
     if split.resample:

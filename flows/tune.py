@@ -14,8 +14,9 @@ from tasks.recipe import Recipe, RecipeError
 from tasks.recipe_toml import recipe_toml
 from tasks.registry.client import require_reachable
 from tasks.registry.tracking import comparison_run, log_performance, log_recipe, track
+from tasks.reporting.comparison import Report
 from tasks.reporting.page import PageFacts, report_page
-from tasks.reporting.report import Report, report
+from tasks.reporting.report import report
 from tasks.reporting.studies import StudySummary, studies_section, summarise_study
 from tasks.workspace import open_workspace
 

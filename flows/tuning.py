@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from flows.choosing import choose_features
 from flows.grid import models_in_tables
 from flows.stages import Job, build_jobs, train_and_evaluate
 from tagcore.fitting import make_model
@@ -29,13 +30,15 @@ def plan_jobs(recipe: Recipe, data: Path, workspace: Workspace, point: str = "")
     split, since what one split validates on may be the test of another. `point` tells the recipe from others of its
     experiment."""
     if not recipe.searches_each_split:
-        return build_jobs(tune_models(recipe, data, workspace), data, workspace, point)
+        chosen = choose_features(recipe, data, workspace)
+        return build_jobs(tune_models(chosen, data, workspace), data, workspace, point)
     labels = [model.label for model in models_in_tables(recipe)]
     if twice := [label for label in labels if labels.count(label) > 1]:
         raise RecipeError(f"two models are called {twice[0]!r}, expected one grid for both or different parameters")
     jobs = []
     for seed in recipe.seeds:
-        tuned = tune_models(recipe.model_copy(update={"seeds": [seed]}), data, workspace)
+        chosen = choose_features(recipe.model_copy(update={"seeds": [seed]}), data, workspace)
+        tuned = tune_models(chosen, data, workspace)
         of_seed = build_jobs(tuned, data, workspace, " ".join(filter(None, [point, f"seed {seed}"])))
         jobs += [replace(job, label=label) for job, label in zip(of_seed, labels, strict=True)]
     return jobs

@@ -1,22 +1,24 @@
 """Fits any model by its class name, and calibrates its scores on documents that it had not seen."""
 
 from contextlib import suppress
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from tagcore.base import Estimator, block_rows, registered_models
-from tagcore.features.rows import InMemory, Rows
+from tagcore.features.folds import first_fold
+from tagcore.features.rows import Rows, load_all
 from tagcore.progress import Progress, no_progress
 from tagcore.scikit import clone
-from tagcore.scoring.calibration import CALIBRATORS, Calibrator
-from tagcore.shards import Executor
+from tagcore.scoring.calibration import CALIBRATORS, Calibrator, FrequencyCalibrator, better_calibrator
+from tagcore.shards import Executor, InProcess
 from tagcore.tag_model import TagModel
-from tagcore.training import Checkpoints
+from tagcore.training import Checkpoints, FitContext, SharedFits
+
+BETTER = "better"  # of the isotonic and the frequency calibrator
 
 M = TypeVar("M", bound=Estimator)
 
-CALIBRATION_SHARE = 0.1
 _WARM_UP_ROUNDS = 1000  # at most: enough for solvers not to complain that they were cut short
 _WARM_UP_SWEEPS = 2  # of samplers, which never end early
 CALIBRATION_DEPTH = 10  # the ranks that people look at
@@ -50,14 +52,21 @@ def make_model(name: str, params: dict, seed: int, base: type[M]) -> M:
     return model(**params)
 
 
-def take_further(model: TagModel, rows: Rows) -> TagModel:
-    """Lets a fitted model that can (`grow` and `partial_fit`) learn rows that it has not seen, once, in their order.
+def take_further(model: Any, rows: Rows, known: int) -> TagModel:
+    """Lets a fitted model with `grow` and `partial_fit` learn the rows behind those that it knows, in their order.
 
-    Words and tags that it does not know stand behind those that it knows.
+    Words and tags that it does not know stand behind those that it knows. Where tags are learnt apart from one another,
+    new ones are learnt from all rows; elsewhere from the new rows alone.
     """
-    model.grow(rows.n_features, rows.n_labels)  # type: ignore[attr-defined]
-    if rows.n_rows:
-        model.partial_fit(*rows.load(slice(0, rows.n_rows)))  # type: ignore[attr-defined]
+    new, tags = rows.select(np.arange(known, rows.n_rows)), model.n_labels_
+    apart = rows.n_labels > tags and getattr(model, "learns_tags_apart", False)
+    model.grow(rows.n_features, tags if apart else rows.n_labels)
+    if new.n_rows:
+        X, Y = new.load(slice(0, new.n_rows))
+        model.partial_fit(X, Y[:, :tags] if apart else Y)
+    if apart:
+        X, Y = load_all(rows)
+        model.append_tags(X, Y[:, tags:])
     return model
 
 
@@ -71,7 +80,7 @@ def warm_up(model: TagModel, rows: Rows, further: bool = False) -> None:
     with suppress(ValueError):  # a corner may be too small for what the whole is large enough for
         brief.fit(corner, Y[:, :20]).top_k(corner, 2)
         if further:
-            take_further(brief, InMemory(corner, Y[:, :20]))
+            brief.partial_fit(corner, Y[:, :20])
 
 
 def fit_calibrated(
@@ -83,37 +92,56 @@ def fit_calibrated(
     executor: Executor | None = None,
     progress: Progress | None = None,
     checkpoints: Checkpoints | None = None,
+    kept: SharedFits | None = None,
 ) -> Calibrator | None:
-    """Fits the model on all rows. Its calibrator comes from a twin fitted without a tenth of them, which it scores.
+    """Fits the model on all rows. Its calibrator comes from a twin fitted without a fifth of them, which it scores.
 
-    A model that gives probabilities by itself has none.
+    A model that gives probabilities by itself has none. Both fits are those that a blend makes of its member.
     """
     progress = progress or no_progress
     calibrator = None
-    held_out = np.random.default_rng(seed).random(rows.n_rows) < CALIBRATION_SHARE
-    if calibrate and not model.gives_probabilities and held_out.any() and not held_out.all():
-        twin = clone(model).fit_rows(
-            rows.select(np.flatnonzero(~held_out)),
-            executor=executor,
-            progress=_half(progress, 0),
-            checkpoints=checkpoints and checkpoints.inside("calibration"),
-        )
-        calibrator = CALIBRATORS[calibrate]().fit(*_scores_and_hits(twin, rows.select(np.flatnonzero(held_out))))
+    held_out = first_fold(rows.n_rows, seed)
+    if calibrate and not model.gives_probabilities and held_out.any():
+        within = checkpoints and checkpoints.inside("calibration")
+        twin = clone(model)
+        context = FitContext(executor or InProcess(), _half(progress, 0), within, kept)
+        twin.fit_without(held_out, rows, context)
+        calibrator = _fit_calibrator(calibrate, twin, rows, held_out)
         progress = _half(progress, 1)
-    model.fit_rows(rows, executor=executor, progress=progress, checkpoints=checkpoints)
+    model.fit_without(None, rows, FitContext(executor or InProcess(), progress, checkpoints, kept))
     return calibrator
 
 
-def _scores_and_hits(twin: TagModel, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-    """The best scores of every row, and whether the row has the tag; one block of rows is in memory at a time."""
+def _fit_calibrator(calibrate: str, twin: TagModel, rows: Rows, held_out: np.ndarray) -> Calibrator:
+    seen = _suggestions(twin, rows.select(np.flatnonzero(held_out)))
+    if calibrate not in (BETTER, FrequencyCalibrator.name):
+        return CALIBRATORS[calibrate]().fit(seen.scores, seen.hits)
+    learnt = rows.labels(slice(0, rows.n_rows))[np.flatnonzero(~held_out)]
+    documents = np.bincount(learnt.indices, minlength=rows.n_labels)
+    if calibrate == BETTER:
+        return better_calibrator(*seen, documents)
+    return FrequencyCalibrator().fit_by_tag(seen.scores, seen.hits, seen.tags, documents)
+
+
+class _Suggestions(NamedTuple):
+    """The best tags of some rows, one after the other."""
+
+    scores: np.ndarray
+    hits: np.ndarray  # whether the row has the tag
+    tags: np.ndarray
+    rows: np.ndarray
+
+
+def _suggestions(twin: TagModel, rows: Rows) -> _Suggestions:
+    """The best tags of every row; one block of rows is in memory at a time."""
     blocks = []
     for start in range(0, rows.n_rows, block_rows(rows.n_labels)):
         X, Y = rows.load(slice(start, min(start + block_rows(rows.n_labels), rows.n_rows)))
         tags, scores = twin.top_k(X, CALIBRATION_DEPTH)
-        row_of_tag = np.repeat(np.arange(X.shape[0]), tags.shape[1])
-        blocks.append((scores.ravel(), np.asarray(Y[row_of_tag, tags.ravel()]).ravel() > 0))
-    scores, hits = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-    return scores, hits
+        row_of_tag, tag = np.repeat(np.arange(X.shape[0]), tags.shape[1]), tags.ravel()
+        hits = np.asarray(Y[row_of_tag, tag]).ravel() > 0
+        blocks.append((scores.ravel(), hits, tag, start + row_of_tag))
+    return _Suggestions(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
 
 
 def _half(progress: Progress, half: int) -> Progress:

@@ -93,7 +93,7 @@ class Tagger:
     def suggest_rows(self, rows: sp.csr_matrix, k: int = 5) -> list[list[Suggestion]]:
         """As `suggest`, of the `rows` of texts."""
         tags, scores = self.top_k(rows, k)
-        scores = self.proba(scores)
+        scores = self.proba(scores, tags)
         if self.tag_shares is not None:
             wordless = np.diff(rows.indptr) == 0
             tags[wordless], scores[wordless] = best_k(self.tag_shares[None], k)
@@ -155,10 +155,10 @@ class Tagger:
     def score_blocks(self, rows: sp.csr_matrix) -> Iterator[tuple[slice, np.ndarray]]:
         return self.model.score_blocks(rows)
 
-    def proba(self, scores: np.ndarray) -> np.ndarray:
+    def proba(self, scores: np.ndarray, tags: np.ndarray | None = None) -> np.ndarray:
         """Scores as the calibrator's probabilities of being right; without one as the model's own, which rise with the
-        score and promise nothing."""
-        return self.calibrator(scores) if self.calibrator else self.model.proba(scores)
+        score and promise nothing. `tags` are those of the scores, whose columns are all tags in order without them."""
+        return self.calibrator(scores, tags) if self.calibrator else self.model.proba(scores)
 
     def expected_f(self, rows: Any) -> "ExpectedF | None":
         """The model's `ExpectedF` on rows or their `ShardedScores`; None where it has no uncertainty to sample from."""

@@ -27,6 +27,19 @@ def listen(listener: Listener) -> Iterator[None]:
         _listeners.remove(listener)
 
 
+@contextmanager
+def noted_steps() -> Iterator[list[list[str]]]:
+    """Gathers the titles and remarks of all steps that end, made or standing, in their order."""
+    steps: list[list[str]] = []
+
+    def note(step: "ProgressReporter", event: str) -> None:
+        if event in ("made", "stands"):
+            steps.append([step.title, step.remark])
+
+    with listen(note):
+        yield steps
+
+
 @dataclass
 class ProgressReporter:
     """One piece of work as seen from outside. Calling it reports progress, as tagcore's `Progress`."""

@@ -14,8 +14,10 @@ from tagcore.corpus import DOCUMENT_FIELDS
 from tagcore.metrics.catalogue import find, primary_names
 from tagcore.readers.web.urls import without_logins
 from tasks.feature_settings import FeatureSettings
+from tasks.nights.settings import WarmSettings
 from tasks.recipe_part import RecipePart
 from tasks.recipe_settings import (
+    ChoiceSettings,
     DataSettings,
     MeasureSettings,
     ModelSettings,
@@ -23,7 +25,6 @@ from tasks.recipe_settings import (
     RivalSettings,
     SplitSettings,
     TuningSettings,
-    WarmSettings,
 )
 from tasks.search.space import SearchRange, Space
 from tasks.setting_names import settings_beside
@@ -60,6 +61,7 @@ class Recipe(RecipePart):
     )
     promotion: PromotionSettings = PromotionSettings()
     warm: WarmSettings = WarmSettings()
+    choice: ChoiceSettings | None = None
     tuning: TuningSettings | None = None
     search: dict[str, dict[str, SearchRange | list[Any]]] = Field(
         default_factory=dict, description="what [tuning] may choose, by class of model; see tasks/search/space.py"
@@ -94,8 +96,9 @@ class Recipe(RecipePart):
     @model_validator(mode="after")
     def _features_go_together(self) -> "Recipe":
         """Refuses features that no vectoriser takes, before any work."""
-        own = {f"models.{number}.features": model.features for number, model in enumerate(self.models)}
-        for where, changes in ({"features": {}} | own).items():
+        own: dict[str, dict[str, Any]] = {"features": {}}
+        own |= {f"models.{number}.features": model.features for number, model in enumerate(self.models)}
+        for where, changes in own.items():
             try:
                 self.features.on_top_of(**changes).require_sound()
             except ValueError as error:
@@ -149,7 +152,7 @@ class Recipe(RecipePart):
             "rivals": bool(self.rivals),
         }
         for number, model in enumerate(self.models):
-            calibrate = model.calibrate == "platt"  # the default says nothing of what was asked for
+            calibrate = model.calibrate not in (None, "isotonic")  # the default says nothing of what was asked for
             of_model = {"features": model.features, "calibrate": calibrate, "thresholds": model.thresholds}
             of_model["most_cells"] = model.most_cells
             settings |= {f"models.{number}.{name}": bool(value) for name, value in of_model.items()}
@@ -210,7 +213,7 @@ class Recipe(RecipePart):
     @property
     def searches_each_split(self) -> bool:
         """Whether a search on validation documents is made for every split anew."""
-        return self.tuning is not None and self.split.redraw
+        return (self.tuning is not None or self.choice is not None) and self.split.redraw
 
     def all_models(self) -> list[ModelSettings]:
         """Lists the models of all grids."""

@@ -1,7 +1,7 @@
 """The groups of a recipe's settings: data, split, models, measures, tuning and promotion."""
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import pairwise
 from typing import Annotated, Any, Literal, get_args
 
@@ -148,11 +148,9 @@ class DataSettings(RecipePart):
 class SplitSettings(RecipePart):
     """`auto` takes the source's own split where it has one, and draws by document id elsewhere.
 
-    `newest` holds out the share of the documents that were first tagged last, which is what `auto` means for a night
-    where all have a time; the nights that follow keep those, and draw their share of what came later.
-
-    Ratings are drawn by user and item; of these `newest` holds out the latest share of every user's, which is what
-    `auto` means where all have a time.
+    `newest` holds out the share of the documents that were tagged last, and a drawn share of what comes later: what
+    `auto` means for nights where all have a time. Ratings are drawn by user and item; of these `newest` holds out the
+    latest share of every user's, which is what `auto` means where all have a time.
     """
 
     kind: Literal["auto", "official", "drawn", "newest"] = "auto"
@@ -181,11 +179,6 @@ class SplitSettings(RecipePart):
             raise ValueError("expected a share between 0 and 1, or a whole number of documents")
         return test
 
-    @field_validator("after", "until")
-    @classmethod
-    def _with_a_zone(cls, time: datetime | None) -> datetime | None:
-        return time if time is None or time.tzinfo else time.replace(tzinfo=UTC)
-
     @field_validator("redraw")
     @classmethod
     def _drawn(cls, redraw: bool, known: ValidationInfo) -> bool:
@@ -207,8 +200,13 @@ class ModelSettings(ModelChoice):
     grid: dict[str, list[Any]] = Field(default_factory=dict)
     features: dict[str, Any] = Field(default_factory=dict, description="on top of the recipe's, for this model alone")
     calibrate: Annotated[
-        Literal["isotonic", "platt"] | None, BeforeValidator(lambda given: None if given == "none" else given)
-    ] = Field("isotonic", description='how scores become probabilities of being right; "none" leaves them as they are')
+        Literal["better", "isotonic", "platt", "frequency"] | None,
+        BeforeValidator(lambda given: None if given == "none" else given),
+    ] = Field(
+        "isotonic",
+        description='how scores become probabilities of being right: "frequency" is Platt\'s with the frequency of the '
+        'tag, "better" this or isotonic; "none" leaves them as they are',
+    )
     most_cells: int | None = Field(
         None, ge=1, description="words × tags: where there are more the model is left out, and that is said"
     )
@@ -303,21 +301,31 @@ class MeasureSettings(RecipePart):
         return columns
 
 
-class WarmSettings(RecipePart):
-    """When a night goes on from the models of the night before, instead of training all from nothing.
+class ChoiceSettings(RecipePart):
+    """Settings that a corpus decides: each option in turn, on top of those taken before it, is tried by a quick model
+    on validation documents, and taken where it is surely better. Later nights use what was chosen."""
 
-    Words and tags that are new are then appended and only new documents are learnt. Each limit counts since idf was
-    last learnt; where one is passed, words are weighed anew and every model is trained from nothing.
-    """
+    options: list[dict[str, Any]] = Field(
+        description='such as {"features.fields" = { title = 4, text = 1 }} or {"models.OneVsRestLinear.C" = 0.2}'
+    )
+    documents: int = Field(6000, ge=100, description="to learn and to validate from, at most")
+    validation: float = Field(0.3, gt=0, lt=1, description="share of them to validate on")
+    seconds: float = Field(120, ge=0, description="no further option is tried after so long")
+    renew: bool = Field(False, description="choose again, whatever was chosen before")
 
-    enabled: bool = True
-    max_nights: int = Field(6, ge=0, description="in a row")
-    max_days: float = Field(8, gt=0, description="since then")
-    max_new: float = Field(0.5, ge=0, description="new documents for each that was there")
-    max_unknown: float = Field(0.2, ge=0, le=1, description="of the words of new documents were not known then")
-    max_changed: float = Field(0.05, ge=0, le=1, description="of the documents have another text or other tags")
-    max_gone: float = Field(0.05, ge=0, le=1, description="of the documents are no longer there, and still learnt")
-    max_removed_tags: int = Field(0, ge=0, description="tags that the data no longer name, and that models still give")
+    @field_validator("options")
+    @classmethod
+    def _of_features_and_models(cls, options: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        for option in options:
+            features = {name.removeprefix("features."): v for name, v in option.items() if name.startswith("features.")}
+            if unknown := sorted(set(features) - set(FeatureSettings.model_fields)):
+                raise ValueError(f"there is no feature {unknown[0]!r}")
+            FeatureSettings.model_validate(features)
+            for name in option:
+                parts = name.split(".")
+                if len(parts) != (2 if parts[0] == "features" else 3) or parts[0] not in ("features", "models"):
+                    raise ValueError(f'{name!r} cannot be chosen, expected "features.NAME" or "models.CLASS.PARAMETER"')
+        return options
 
 
 class TuningSettings(RecipePart):

@@ -1,4 +1,5 @@
-"""What expires: old results, versions, runs and reports; never a champion or a challenger, or what it was made from."""
+"""What expires: old results, versions, runs, reports and crawled pages; never a champion or a challenger, what it was
+made from, or the version that a rollback leads to."""
 
 import json
 import re
@@ -8,13 +9,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlparse
 
 import mlflow
 from mlflow.entities.model_registry import ModelVersion
 
 from tagcore.store.datasets import MANIFEST
-from tasks.registry.client import DATA_KEY, EVALUATION_KEY, MODEL_KEY
+from tasks.ingest import CRAWLS
+from tasks.registry.client import CHAMPION, DATA_KEY, EVALUATION_KEY, MODEL_KEY
+from tasks.registry.in_service import BEFORE
 from tasks.workspace import Workspace
 
 
@@ -22,7 +26,7 @@ from tasks.workspace import Workspace
 class Expired:
     """One thing that is older than the limit, and that nothing in service needs."""
 
-    kind: str  # "result", "version", "run", "report" or "study"
+    kind: str  # "result", "version", "run", "report", "study", "crawl" or "pages"
     name: str
     bytes: int
     age_days: float
@@ -46,6 +50,10 @@ def clean(workspace: Workspace, older_than: float, dry_run: bool) -> list[Expire
                 expired.append(Expired(kind, path.name, _bytes(path), (time.time() - changed) / 86400))
                 if not dry_run:
                     shutil.rmtree(path, ignore_errors=True)
+    for one, path in _crawls(workspace.settings.state / CRAWLS, before, kept):
+        expired.append(one)
+        if not dry_run:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
     return expired
 
 
@@ -74,6 +82,8 @@ def _in_use(client: mlflow.MlflowClient) -> _Kept:
             kept.runs.update(filter(None, [version.run_id, _source_run(client, version.model_id)]))
             kept.keys.update(filter(None, [version.tags.get(MODEL_KEY), version.tags.get(EVALUATION_KEY)]))
             kept.folders.update(filter(None, [version.tags.get(DATA_KEY)]))
+            if number == str(model.aliases.get(CHAMPION)) and (before := version.tags.get(BEFORE)):
+                kept.versions.add((model.name, before))
     for run in set(kept.runs):
         kept.runs.update(filter(None, [client.get_run(run).data.tags.get("mlflow.parentRunId")]))
     return kept
@@ -104,6 +114,20 @@ def _runs(client: mlflow.MlflowClient, before: float, kept: _Kept) -> Iterator[t
         age = (time.time() - run.info.start_time / 1000) / 86400
         one = Expired("run", f"{run.info.run_name} {run.info.run_id[:8]}", _bytes(folder), age)
         yield one, partial(_remove_run, client, run.info.run_id, folder)
+
+
+def _crawls(folder: Path, before: float, kept: _Kept) -> Iterator[tuple[Expired, Path]]:
+    """Crawls that no night has gone on with and nothing in service came from, whole; of others the pages of old nights,
+    whose texts the crawl knows."""
+    for crawl in sorted(folder.iterdir()) if folder.is_dir() else ():
+        serves = any(name == crawl.name or name.endswith(f"-{crawl.name}") for name, _ in kept.versions)
+        if (changed := _changed(crawl)) < before and not serves:
+            yield Expired("crawl", crawl.name, _bytes(crawl), (time.time() - changed) / 86400), crawl
+            continue
+        for pages in sorted(crawl.rglob("*.warc.gz")):
+            if (made := pages.stat().st_mtime) < before:
+                name = f"{crawl.name} {pages.name}"
+                yield Expired("pages", name, pages.stat().st_size, (time.time() - made) / 86400), pages
 
 
 def _remove_version(client: mlflow.MlflowClient, version: ModelVersion, folder: Path | None) -> None:
@@ -137,8 +161,15 @@ def _needed_folders(store: Path, kept: _Kept) -> set[str]:
         if key in seen:
             continue
         seen.add(key)
-        waiting += [value[:16] for value in by_key.get(key, {}).get("inputs", {}).values() if isinstance(value, str)]
+        waiting += [value[:16] for value in _made_from(by_key.get(key, {})).values() if isinstance(value, str)]
     return needed | {path.name for path in store.iterdir() if path.name.partition("-")[2] in seen} if seen else needed
+
+
+def _made_from(manifest: dict[str, Any]) -> dict[str, Any]:
+    """The inputs of a result without those of earlier nights, of which it holds all that it needs."""
+    if manifest.get("kind") in ("ledger", "growth"):
+        return {}
+    return {name: key for name, key in manifest.get("inputs", {}).items() if name != "parent"}
 
 
 def _changed(path: Path) -> float:

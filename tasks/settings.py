@@ -77,6 +77,10 @@ class Settings(BaseSettings):
     def artifacts(self) -> Path:
         return self.state / "mlartifacts"
 
+    def report_folder(self, name: str) -> Path:
+        """The folder of tables and plots of the latest run of this name."""
+        return self.state / "reports" / name
+
 
 def config_file() -> Path:
     return Path(os.environ.get("TAGFLOW_CONFIG", "tagflow.toml"))

@@ -4,7 +4,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from prefect import task
 from prefect.states import State
 
@@ -12,6 +11,7 @@ from tagcore.features.build import VECTORISER, tag_frequencies
 from tagcore.features.growth import inherited_rows
 from tagcore.features.rows import StoredRows
 from tagcore.fitting import fit_calibrated, make_model, take_further, warm_up
+from tagcore.kept_fits import KeptFits
 from tagcore.store.datasets import Dataset
 from tagcore.tag_model import TagModel
 from tagcore.tagger import Tagger
@@ -34,19 +34,16 @@ def model_parameters(estimator: TagModel, model: ModelSettings, seed: int) -> di
     return {"model": model.model, "params": estimator.get_params(), "calibrate": model.calibrate, "seed": seed}
 
 
-def continue_training(parent: Path, data: Dataset, step: ProgressReporter) -> tuple[Tagger, int]:
+def continue_training(parent: Path, data: Dataset) -> tuple[Tagger, int]:
     """Gives the tagger of the night before with what is new in extended features, and how many documents that were.
 
-    Its calibrator stays. The kernels are compiled first, on a twin that forgets it.
+    Its calibrator stays: it was learnt on documents that the model had not seen.
     """
-    before, rows = Tagger.load(parent), StoredRows.open(data.folder, "train")
-    new = rows.select(np.arange(inherited_rows(data, "train"), rows.n_rows))
-    words = Vectoriser.load(data.folder / VECTORISER)
-    warm_up(before.model, rows, further=True)
-    step.begin()
-    model = take_further(before.model, new)
+    before, rows, known = Tagger.load(parent), StoredRows.open(data.folder, "train"), inherited_rows(data, "train")
+    model = take_further(before.model, rows, known)
     shares = tag_frequencies(data, "train") / data.counts["train"]
-    return Tagger(words, model, data.names("tags"), before.calibrator, None, shares), new.n_rows
+    words = Vectoriser.load(data.folder / VECTORISER)
+    return Tagger(words, model, data.names("tags"), before.calibrator, None, shares), rows.n_rows - known
 
 
 @task(
@@ -63,14 +60,16 @@ def train(
     workspace: Workspace,
     thresholds: Path | None = None,
     which: str = "",
+    kept: Path | None = None,
     parent: Path | None = None,
     why: str = "",
 ) -> State[Path]:
     """Trains one model. Where that happens, and on how many threads, changes no bit.
 
-    `thresholds` are stored ones that the tagger shall label by; `which` tells the training from others of its model. A
-    training that was killed goes on from its last checkpoint. With a `parent`, the tagger of the night before, only the
-    documents are learnt that are new since; `why` tells a person what was decided.
+    `thresholds` are stored ones that the tagger shall label by; `which` tells the training from others of its model;
+    `kept` is the folder of fits that it shares with others on the same features. A training that was killed goes on
+    from its last checkpoint. With a `parent`, the tagger of the night before, only the documents are learnt that are
+    new since; `why` tells a person what was decided.
     """
     estimator = make_model(model.model, model.params, seed, TagModel)
     inputs = {"features": stored_key(prepared, "features")}
@@ -83,7 +82,9 @@ def train(
     def make(folder: Path, step: ProgressReporter) -> None:
         data = Dataset.open(prepared, "features", verify=False)
         if parent is not None:
-            tagger, new = continue_training(parent, data, step)
+            warm_up(estimator, StoredRows.open(prepared, "train"), further=True)
+            step.begin()
+            tagger, new = continue_training(parent, data)
             tagger.save(folder, **plan.manifest)
             step.remark = f"warm start: {new:,} new documents {why}"
             return
@@ -100,6 +101,7 @@ def train(
                 executor=executor,
                 progress=report_traffic(step, executor),
                 checkpoints=Checkpoints(places.inside(plan.key), plan.key),
+                kept=None if kept is None else KeptFits(kept),
             )
         step.costs[WORKING_MIB] = memory.mebibytes
         step.costs[TRAIN_CPU_SECONDS] = time.process_time() - step.begun_cpu

@@ -41,7 +41,7 @@ class Workspace:
 
     def report_folder(self, name: str) -> Path:
         """The folder of tables and plots of the latest run of this name."""
-        return self.settings.state / "reports" / name
+        return self.settings.report_folder(name)
 
     def study_folder(self, name: str) -> Path:
         """The folder of what a search has tried so far."""

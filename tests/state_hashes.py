@@ -24,6 +24,7 @@ from tagcore.tag_model import TagModel
 from tests.problems import official_split
 
 QUICK = {"max_iter": 5}
+PUBLISHED = {"variant": "coupled", "noise": 0.01}  # of BOMC
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("Popular", {}),
     ("KNN", {}),
@@ -43,10 +44,10 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("WSABIE", QUICK),
     ("BCS", {"rank": 20}),
     ("BOMC", {}),
-    ("BOMC", {"variant": "independent", "noise": 1.0}),
-    ("BOMC", {"parallel": "classes", "merge_every": 200, "warm_up": 100, "n_shards": 3}),
-    ("BOMC", {"skew": "running", "drift": 0.001, "shuffle": False}),
-    ("BOMC", {"flip": [0.001, 0.0]}),
+    ("BOMC", PUBLISHED),
+    ("BOMC", PUBLISHED | {"parallel": "classes", "merge_every": 200, "warm_up": 100, "n_shards": 3}),
+    ("BOMC", PUBLISHED | {"skew": "running", "drift": 0.001, "shuffle": False}),
+    ("BOMC", PUBLISHED | {"flip": [0.001, 0.0]}),
     ("BMLPL", QUICK | {"n_topics": 16}),
     ("BMLPL", QUICK | {"n_topics": 16, "objective": "geo", "learn_r": True, "learn_tau": True}),
     ("BMLPL", QUICK | {"n_topics": 8, "solver": "exact"}),

@@ -14,7 +14,10 @@ def clean(
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Remove old results, versions, runs and reports; never a champion or a challenger, or what it was made from."""
+    """Remove old results, versions, runs, reports and crawled pages.
+
+    Never a champion or a challenger, what it was made from, or the version that `tagflow rollback` leads to.
+    """
     from tasks.registry.client import require_reachable
     from tasks.retention import clean as remove
     from tasks.retention import seconds_of

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tasks.progress import ProgressReporter
-    from tasks.reporting.report import Report
+    from tasks.reporting.comparison import Report
 
 _EVERY_SECONDS = 30.0  # where there is no bar, long work says at least so often where it is
 
@@ -119,8 +119,8 @@ class Console:
             took = f" ({step.known['seconds']:.1f} s)" if "seconds" in step.known else ""
             self._finish(step, f"✓ {step.title}{took}{remark}")
         elif event == "stands":
-            self.stood += 1
-            self._finish(step, f"= {step.title}: stands already{remark}")
+            self._forget(step)
+            self.tell_standing(step.title, step.remark)
         elif event in ("damaged", "left out"):
             self.say(f"! {step.title}{remark}")
         elif self._progress is not None:
@@ -131,10 +131,18 @@ class Console:
         elif event == "progress" and time.monotonic() - self._said >= _EVERY_SECONDS:
             self.say(f"… {step.line}")
 
+    def tell_standing(self, title: str, remark: str) -> None:
+        """Says and counts that the result of a step stands already."""
+        self.stood += 1
+        self.say(f"= {title}: stands already{f': {remark}' if remark else ''}")
+
     def _finish(self, step: "ProgressReporter", line: str) -> None:
+        self._forget(step)
+        self.say(line)
+
+    def _forget(self, step: "ProgressReporter") -> None:
         if id(step) in self._bars:
             self._progress.remove_task(self._bars.pop(id(step)))
-        self.say(line)
 
     @contextmanager
     def _bar_display(self) -> Iterator[None]:

@@ -23,7 +23,9 @@ def train(
     param: Annotated[
         list[str] | None, typer.Option("--param", "-p", help="A parameter of the model, such as C=0.5.")
     ] = None,
-    calibrate: Annotated[str, typer.Option(help="isotonic, platt or none.")] = "isotonic",
+    calibrate: Annotated[
+        str, typer.Option(help="isotonic, platt, frequency (of the tag, too), better (of two), or none.")
+    ] = "isotonic",
     thresholds: Annotated[
         str | None, typer.Option(help="cross-validated, or the class whose cross-validated thresholds to label by.")
     ] = None,

@@ -1,7 +1,8 @@
 """`tagflow run`: the whole pipeline, from documents or ratings to a model in service."""
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,7 +11,7 @@ from infra.cli.options import ClusterOption, DataOption, HomeOption, JsonOption,
 from infra.cli.recipes import recipe_from_options, usual_preset
 
 if TYPE_CHECKING:
-    from flows.nightly import NightlyResult
+    from tasks.recipe import Recipe
 
 
 def run(
@@ -36,27 +37,56 @@ def run(
     chosen = recipe_from_options(recipe or usual_preset(data), data, set_, skip_bad_rows, data_name=name)
     if len(chosen.seeds) > 1:
         console.say(f"`run` takes one seed, {chosen.seeds[0]}, of the recipe's {len(chosen.seeds)}; `experiment` all")
-    with console.session(home, cluster):
-        from flows.nightly import nightly
-
-        night = nightly(chosen, full)
+    standing = None if full else _standing(console, chosen, home, cluster)
+    outcome, examples = standing or _run(console, chosen, full, home, cluster)
     if as_json:
-        console.result({**asdict(night), "account": console.account()})
+        console.result({**outcome, "account": console.account()})
         return
-    console.table(night.report)
-    _show_decision(console, night)
-    _show_examples(console, night)
+    _show(console, outcome, examples)
     console.show_account()
 
 
-def _show_decision(console: Console, night: "NightlyResult") -> None:
-    decision = night.decision
-    verdict = "promoted" if decision.promoted else "not promoted"
-    console.say(f"{decision.name} version {decision.challenger} ({decision.model}): {verdict}, {decision.reason}")
-    in_service = f"{night.model}, version {decision.in_service}" if night.model else "nothing"
-    console.say(f"in service: {in_service}; report: {night.page} (`tagflow report` opens it)")
+def _run(
+    console: Console, recipe: "Recipe", full: bool, home: Path | None, cluster: str | None
+) -> tuple[dict[str, Any], list[str]]:
+    """What the night gave, as plain data, and the examples as a person reads them."""
+    with console.session(home, cluster):
+        from flows.nightly import nightly
+
+        night = nightly(recipe, full)
+    return asdict(night), [example.told() for example in night.examples]
 
 
-def _show_examples(console: Console, night: "NightlyResult") -> None:
-    for example in night.examples:
-        console.say(f"\n{example.told()}")
+def _standing(
+    console: Console, recipe: "Recipe", home: Path | None, cluster: str | None
+) -> tuple[dict[str, Any], list[str]] | None:
+    """What the last night gave, told step by step, where a run would only repeat it."""
+    from tasks.settings import load_settings
+    from tasks.standing import find_standing
+
+    night = find_standing(recipe, load_settings(home=home, cluster=cluster))
+    if night is None:
+        return None
+    for title, remark in night.steps:
+        console.tell_standing(title, remark)
+    console.say("nothing is new since the last run: no other was made")
+    return night.outcome, night.examples
+
+
+def _show(console: Console, outcome: dict[str, Any], examples: list[str]) -> None:
+    from tasks.reporting.comparison import Report
+
+    console.table(Report.from_plain(outcome["report"]))
+    decision = outcome["decision"]
+    for title, head, rows in outcome["tables"][-1:]:  # how good it is on the newest documents, beside those that decide
+        for row in rows:
+            if row[0] == decision["model"] and row[-1] != "0":
+                console.say(f"{title}: {row[1]} on {row[2]} held out at first, {row[3]} on {row[4]} {head[3]}")
+    verdict = "promoted" if decision["promoted"] else "not promoted"
+    told = f"{decision['name']} version {decision['challenger']} ({decision['model']})"
+    console.say(f"{told}: {verdict}, {decision['reason']}")
+    version = decision["challenger"] if decision["promoted"] else decision["champion"]
+    in_service = f"{outcome['model']}, version {version}" if outcome["model"] else "nothing"
+    console.say(f"in service: {in_service}; report: {outcome['page']} (`tagflow report` opens it)")
+    for example in examples:
+        console.say(f"\n{example}")

@@ -51,13 +51,13 @@ def _champion_here(model: str | None, home: Path | None, kind: str) -> Path | No
     """The folder of the champion that is asked for, or of the only one of this kind; None where the registry must be
     asked."""
     from tagcore.store.datasets import stored_kind
-    from tasks.registry.local import champion_folders
+    from tasks.registry.local import champions_here
     from tasks.settings import load_settings
 
     settings = load_settings(home=home)
     if settings.mlflow is not None:
         return None
-    folders = champion_folders(settings.database)
+    folders = {name: champion.folder for name, champion in champions_here(settings.database).items()}
     if model is None:
         right = [folder for folder in folders.values() if len(folders) == 1 or stored_kind(folder) == kind]
         return right[0] if len(right) == 1 else None

@@ -114,6 +114,11 @@ class CorpusReader:
         """Gives a reader that knows the cuts of its split, for which all ids may have to be read."""
         return replace(self, cuts=self.split.cuts(self.used_documents)) if self.cuts is None else self
 
+    def count_to_learn_from(self) -> int:
+        """Counts the documents to learn from, without reading a word."""
+        cuts, split = self.with_cuts().cuts, self.split
+        return sum(int((~split.held_out(d, cuts) & ~split.left_out(d, cuts)).sum()) for d in self.used_documents())
+
     def _columns(self) -> list[str]:
         """The columns of the documents that texts are read from."""
         return [name for name in USUAL if self.fields is None] + [n for n in self.fields or () if n in DOCUMENT_FIELDS]

@@ -28,7 +28,7 @@ from tagcore.metrics.tagging_time import time_single_documents
 from tagcore.metrics.tally import tally_labels
 from tagcore.progress import Progress, no_progress
 from tagcore.scoring.blocks import ScorePart
-from tagcore.scoring.sharded import ShardedScores
+from tagcore.scoring.sharded import Scorer, ShardedScores
 from tagcore.shards import Executor
 
 CURVE_DEPTH = 10  # quality against k and the histogram go this far
@@ -97,7 +97,10 @@ def evaluate(
     by_rule = evaluate_rules(scores, model, truth, ranks["positive_scores"], labelling, rates)
     for rule, tally in by_rule.tallies.items():
         values |= compute("rule", tally, rule=rule)
-    probabilities = SuggestionProbabilities(model.proba(top_scores[:, :SUGGESTED]), unpadded.right[:, :SUGGESTED])
+    first = np.s_[:, :SUGGESTED]
+    probabilities = SuggestionProbabilities(
+        Scorer.of(model).proba(top_scores[first], top[first]), unpadded.right[first]
+    )
     values |= compute("probabilities", probabilities)
     if timed:
         values |= compute("times", time_single_documents(model, rows, max(ks), timed))

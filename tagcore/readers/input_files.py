@@ -3,7 +3,7 @@
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -69,7 +69,7 @@ class Chunk(NamedTuple):
         return self.line + int(np.count_nonzero(np.frombuffer(self.data, np.uint8) == ord("\n")))
 
 
-def read_chunks(file: InputFile, limits: ReadLimits) -> Iterator[bytes]:
+def read_chunks(file: InputFile, limits: ReadLimits) -> Generator[bytes, None, None]:
     """Reads the expanded bytes, a few MiB at a time."""
     with errors_named(file.name), _open(file, limits) as (stream, packed):
         total = 0

@@ -1,5 +1,6 @@
-"""From scores to probabilities: isotonic and Platt calibrators, kept as plain arrays."""
+"""From scores to probabilities: calibrators, kept as plain arrays."""
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -7,13 +8,17 @@ from scipy.special import expit, logit
 
 from tagcore.scikit import isotonic_regression
 
+_SURELY = 1e-6  # probabilities nearer to 0 or 1 count as this far
+
 CALIBRATORS: dict[str, type["Calibrator"]] = {}  # the only ones that a stored model can name
 
 
 class Calibrator:
-    """Turns the score of a suggestion into the probability that it is right; never falls as the score rises.
+    """Turns the score of a suggestion into the probability that it is right; of one tag it never falls as the score
+    rises.
 
-    A subclass names itself and its fitted arrays, and writes `_fit(scores, hits)` and `_probability(scores)`.
+    A subclass names itself and its fitted arrays, and writes `_fit(scores, hits)` and `_probability(scores)`, or
+    `_probability_of(scores, tags)` where it matters which tags the scores are of.
     """
 
     name: ClassVar[str]
@@ -33,11 +38,14 @@ class Calibrator:
         self._fit(scores.ravel(), hits.ravel())
         return self
 
-    def __call__(self, scores: np.ndarray) -> np.ndarray:
-        """Gives probabilities in the shape of the scores."""
+    def __call__(self, scores: np.ndarray, tags: np.ndarray | None = None) -> np.ndarray:
+        """Gives probabilities in the shape of the scores; `tags` are theirs, or the columns are all tags in order."""
         if not all(hasattr(self, a) for a in self._arrays):
             raise ValueError(f"the {self.name} calibrator has not been fitted")
-        return self._probability(_finite(scores, "score"))
+        return self._probability_of(_finite(scores, "score"), tags)
+
+    def _probability_of(self, scores: np.ndarray, tags: np.ndarray | None) -> np.ndarray:
+        return self._probability(scores)
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         return {a.rstrip("_"): getattr(self, a) for a in self._arrays}
@@ -109,9 +117,7 @@ class PlattCalibrator(Calibrator):
     _arrays = ("curve_",)  # centre, scale, slope, intercept: slope · (score - centre) / scale + intercept
 
     def _fit(self, scores: np.ndarray, hits: np.ndarray) -> None:
-        n_hits = hits.sum()
-        target = np.where(hits > 0, (n_hits + 1) / (n_hits + 2), 1 / (hits.size - n_hits + 2))
-        centre = scores.mean()
+        target, centre = _platt_targets(hits), scores.mean()
         scale = np.abs(scores - centre).max() if np.ptp(scores) > 0 else 1.0
         slope, intercept = logistic_fit((scores - centre) / scale, target)
         if slope <= 0:  # the loss is convex: the best curve that does not fall is the best flat one
@@ -128,29 +134,112 @@ class PlattCalibrator(Calibrator):
             raise ValueError("the curve of a Platt calibrator is centre, scale > 0, slope ≥ 0, intercept")
 
 
+class FrequencyCalibrator(Calibrator):
+    """Platt's curve with a second input: how many training documents have the tag, as log(1 + documents).
+
+    A model may trust rare tags too little, or frequent ones too much. As Platt's, its slope is never negative.
+    """
+
+    name = "frequency"
+    _arrays = ("curve_", "frequencies_")  # centre, scale, slope, intercept, weight of the frequency; log(1 + documents)
+
+    def fit_by_tag(self, scores: np.ndarray, hits: np.ndarray, tags: np.ndarray, documents: np.ndarray) -> Self:
+        """Learns from scores, whether each was right and its tag, three arrays of one shape; `documents` are of all
+        tags."""
+        frequencies = np.log1p(np.asarray(documents, np.float64))
+        self.frequencies_ = frequencies - frequencies.mean()
+        self._of_tags = self.frequencies_[np.asarray(tags).ravel()]
+        self.fit(scores, hits)
+        del self._of_tags
+        return self
+
+    def _fit(self, scores: np.ndarray, hits: np.ndarray) -> None:
+        frequency, target, centre = self._of_tags, _platt_targets(hits), scores.mean()
+        scale = np.abs(scores - centre).max() if np.ptp(scores) > 0 else 1.0
+        slope, weight, intercept = newton_fit([(scores - centre) / scale, frequency], target)
+        if slope <= 0:
+            scale, slope = 1.0, 0.0
+            weight, intercept = newton_fit([frequency], target)
+        self.curve_ = np.array([centre, scale, slope, intercept, weight])
+
+    def _probability_of(self, scores: np.ndarray, tags: np.ndarray | None) -> np.ndarray:
+        if tags is None and scores.shape[-1] != self.frequencies_.size:
+            raise ValueError(f"{scores.shape[-1]} columns of scores, expected all {self.frequencies_.size} tags")
+        frequency = self.frequencies_ if tags is None else self.frequencies_[tags]
+        centre, scale, slope, intercept, weight = self.curve_
+        with np.errstate(over="ignore"):
+            return expit(slope * ((scores - centre) / scale) + (intercept + weight * frequency))
+
+    def _check(self) -> None:
+        if self.curve_.shape != (5,) or self.curve_[1] <= 0 or self.curve_[2] < 0 or self.frequencies_.ndim != 1:
+            raise ValueError(
+                "a frequency calibrator is centre, scale > 0, slope ≥ 0, intercept, weight; one row of tags"
+            )
+
+
+def better_calibrator(
+    scores: np.ndarray, hits: np.ndarray, tags: np.ndarray, rows: np.ndarray, documents: np.ndarray
+) -> Calibrator:
+    """The isotonic or the frequency calibrator, by the log loss of each half of the rows under a fit to the other."""
+    halves = np.unique(rows, return_inverse=True)[1] % 2 == 0
+
+    def isotonic(at: np.ndarray) -> Calibrator:
+        return IsotonicCalibrator().fit(scores[at], hits[at])
+
+    def frequency(at: np.ndarray) -> Calibrator:
+        return FrequencyCalibrator().fit_by_tag(scores[at], hits[at], tags[at], documents)
+
+    def loss(fit: Callable[[np.ndarray], Calibrator]) -> float:
+        total = 0.0
+        for half in (halves, ~halves):
+            p = np.clip(fit(~half)(scores[half], tags[half]), _SURELY, 1 - _SURELY)
+            total -= float(np.sum(np.where(hits[half], np.log(p), np.log1p(-p))))
+        return total
+
+    everything = np.ones(scores.size, np.bool_)
+    if not halves.any() or halves.all():
+        return frequency(everything)
+    return min((isotonic, frequency), key=loss)(everything)
+
+
 def logistic_fit(z: np.ndarray, target: np.ndarray) -> tuple[float, float]:
-    """Minimises the cross-entropy of expit(slope · z + intercept), by Newton steps halved until they help."""
+    """Minimises the cross-entropy of expit(slope · z + intercept)."""
+    slope, intercept = newton_fit([z], target)
+    return slope, intercept
+
+
+def newton_fit(inputs: list[np.ndarray], target: np.ndarray) -> tuple[float, ...]:
+    """Minimises the cross-entropy of expit(a weighted sum of inputs + intercept), by Newton steps halved until they
+    help; gives the weights and the intercept."""
+    columns = [*inputs, np.ones(target.size)]
+
+    def margin(curve: np.ndarray) -> np.ndarray:
+        return sum((c * column for c, column in zip(curve, columns, strict=True)), np.zeros(target.size))
 
     def loss(curve: np.ndarray) -> float:
-        u = curve[0] * z + curve[1]
+        u = margin(curve)
         return float(np.sum(np.logaddexp(0.0, u) - target * u))
 
-    curve = np.array([0.0, logit(target.mean())])
+    curve = np.append(np.zeros(len(inputs)), logit(target.mean()))
     for _ in range(100):
-        p = expit(curve[0] * z + curve[1])
+        p = expit(margin(curve))
         # sums of products, not np.dot: the bits of BLAS depend on its number of threads
-        gradient = np.array([np.sum((p - target) * z), np.sum(p - target)])
+        gradient = np.array([np.sum((p - target) * column) for column in columns])
         w = p * (1 - p)
-        cross = np.sum(w * z)
-        curvature = np.array([[np.sum(w * z * z), cross], [cross, w.sum()]]) + 1e-12 * np.eye(2)
-        step = np.linalg.solve(curvature, gradient)
-        last = gradient @ step < 1e-12 * len(z)  # so near that rounding hides whether the loss falls
+        curvature = np.array([[np.sum(w * one * other) for other in columns] for one in columns])
+        step = np.linalg.solve(curvature + 1e-12 * np.eye(len(columns)), gradient)
+        last = gradient @ step < 1e-12 * target.size  # so near that rounding hides whether the loss falls
         while not last and loss(curve - step) > loss(curve):
             step = step / 2
         curve = curve - step
         if last:
             break
-    return float(curve[0]), float(curve[1])
+    return tuple(curve.tolist())
+
+
+def _platt_targets(hits: np.ndarray) -> np.ndarray:
+    n_hits = hits.sum()
+    return np.where(hits > 0, (n_hits + 1) / (n_hits + 2), 1 / (hits.size - n_hits + 2))
 
 
 def _finite(values: np.ndarray, what: str) -> np.ndarray:

@@ -51,9 +51,9 @@ class Scorer:
             return cls(model.model, model.calibrator, model.thresholds)
         return cls(model, None, getattr(model, "thresholds", None))
 
-    def proba(self, scores: np.ndarray) -> np.ndarray:
-        """Scores as probabilities of being right."""
-        return self.calibrator(scores) if self.calibrator else self.model.proba(scores)
+    def proba(self, scores: np.ndarray, tags: np.ndarray | None = None) -> np.ndarray:
+        """Scores as probabilities of being right; `tags` are theirs, or the columns are all tags in order."""
+        return self.calibrator(scores, tags) if self.calibrator else self.model.proba(scores)
 
     def parts(self) -> dict[str, Any]:
         """The scorer as plain data and arrays; a model of no known class goes as it is."""

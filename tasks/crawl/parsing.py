@@ -9,6 +9,9 @@ from typing import Any
 
 from tagcore.readers.web.answers import parse_body
 
+TOO_LONG = "took too long to read"
+_START_SECONDS = 300.0  # of a process and its imports, on a busy machine: no page is to blame for it
+
 
 class ParserProcesses:
     """Processes that parse, each with a thread here that hands it one body at a time and ends it when it hangs."""
@@ -34,7 +37,7 @@ class ParserProcesses:
         if found is None:
             process.end()
             self._mine.process = None
-            return {"refused": "took too long to read"}
+            return {"refused": TOO_LONG}
         return found
 
     def close(self) -> None:
@@ -54,9 +57,15 @@ class _ParserProcess:
         self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
         self._process.start()
         theirs.close()
+        self._ready = False
 
     def ask(self, head: bytes, body: bytes, seconds: float) -> dict[str, Any] | None:
         try:
+            if not self._ready:
+                if not self._pipe.poll(_START_SECONDS):
+                    return None
+                self._pipe.recv_bytes()
+                self._ready = True
             self._pipe.send_bytes(head)
             self._pipe.send_bytes(body)
             return json.loads(self._pipe.recv_bytes()) if self._pipe.poll(seconds) else None
@@ -70,7 +79,8 @@ class _ParserProcess:
 
 
 def _serve(pipe: Connection) -> None:
-    """Parses until the other end is closed."""
+    """Says that it is ready, and parses until the other end is closed."""
+    pipe.send_bytes(b"ready")
     while True:
         try:
             role, url, content_type = json.loads(pipe.recv_bytes())

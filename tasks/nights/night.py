@@ -16,12 +16,14 @@ from tagcore.text.growing import ColumnsMoved
 from tagcore.text.saving import read_params
 from tasks.cache import PlannedResult, run_cached, stored_folder, stored_key
 from tasks.code_hash import code_hash
+from tasks.feature_settings import FeatureSettings
 from tasks.features import choose_split, find_newest, has_official_split
 from tasks.nights.record import Lineage, NightRecord, note_night, read_nights
 from tasks.nights.rule import Limit, after_night, limits_of_documents, limits_of_words
+from tasks.nights.settings import WarmSettings
 from tasks.progress import ProgressReporter
 from tasks.recipe import Recipe
-from tasks.recipe_settings import FeatureSettings, ModelSettings, SplitSettings, WarmSettings
+from tasks.recipe_settings import ModelSettings, SplitSettings
 from tasks.train import model_parameters
 from tasks.workspace import Workspace
 

@@ -17,10 +17,11 @@ from tagcore.metrics.evaluation import Evaluation, TagEvaluation
 from tagcore.store.files import write_text
 from tasks.cache import plain_manifest
 from tasks.evaluate import EvaluatedModel
+from tasks.naming import artifact_key
 from tasks.progress import ProgressReporter
 from tasks.registry.client import Registry
 from tasks.reporting.changes import Night, changes_since, note_night
-from tasks.reporting.report import Report
+from tasks.reporting.comparison import Report
 
 PAGE = "report.html"
 _TAGS_SHOWN = 500
@@ -104,7 +105,7 @@ def report_page(
     if TaskRunContext.get() is not None:
         at = f"#/experiments/{run.info.experiment_id}/runs/{parent}/artifacts/{PAGE}"
         link = f"{address.rstrip('/')}/{at}" if address else page.as_uri()
-        create_link_artifact(link, link_text=f"the report of {title}", key="report-page")
+        create_link_artifact(link, link_text=f"the report of {title}", key=artifact_key("page", title))
     step.tell("made")
     return page
 

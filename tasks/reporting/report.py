@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
 
@@ -14,72 +14,18 @@ from tagcore.store.datasets import content_key
 from tagcore.store.files import write_text
 from tasks.cache import stored_key
 from tasks.evaluate import EvaluatedModel
-from tasks.naming import safe_name
+from tasks.naming import artifact_key, safe_name
 from tasks.progress import ProgressReporter
 from tasks.registry.client import Registry
 from tasks.registry.model_card import measure_text
+from tasks.reporting.comparison import Report, Row
 from tasks.reporting.summary import ModelSummary, summarise_models
 from tasks.reporting.topics import splits_of, topics_markdown, topics_of
 
 Published = Mapping[str, Mapping[str, float]]  # figures of a paper, by model and measure
 
 
-@dataclass(frozen=True)
-class Row:
-    """One line of the table."""
-
-    model: str
-    measures: dict[str, dict[str, float]]  # name -> value, low, high
-    shown: dict[str, str]
-    train_seconds: float | None
-    threshold_seconds: float | None  # of finding them, which is not training
-    evaluate_seconds: float | None
-    difference: dict[str, float] | None  # to the best model on the primary measure: difference, low, high, p_value
-    to_best: str  # the same, as it is shown
-    to_other: str = ""  # to the model that all are compared against, where one was named
-
-
-@dataclass(frozen=True)
-class Report:
-    """The table, best model first; `about` says on what it was measured and what the intervals are over."""
-
-    title: str
-    about: str
-    primary: str
-    tested: int  # documents or ratings, in the smallest test set
-    columns: list[str]
-    rows: list[Row]
-    folder: str
-    key: str
-    pictures: list[str] = field(default_factory=list)  # file names of those that a page shows beside the table
-    against: str = ""  # the model that all others are also compared with
-    more: str = ""  # Markdown that follows the table
-
-    def markdown(self, level: str = "#") -> str:
-        head = self.head()
-        lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-        lines += ["| " + " | ".join(cells) + " |" for cells in self.cells()]
-        return f"{level} {self.title}\n\n{self.about}\n\n" + "\n".join(lines) + "\n" + self.more
-
-    def head(self) -> list[str]:
-        other = [f"{self.primary} to {self.against} (p)"] if self.against else []
-        return ["model", *self.columns, f"{self.primary} to best", *other, "train s", *self._thresholds()]
-
-    def cells(self) -> list[list[str]]:
-        """As many a row as `head` has."""
-        cells = []
-        for row in self.rows:
-            times = [row.train_seconds, *(row.threshold_seconds for _ in self._thresholds())]
-            shown = (row.shown.get(column, "") for column in self.columns)
-            other = [row.to_other] if self.against else []
-            cells.append([row.model, *shown, row.to_best, *other, *map(_seconds, times)])
-        return cells
-
-    def _thresholds(self) -> list[str]:
-        return ["thresholds s"] if any(row.threshold_seconds is not None for row in self.rows) else []
-
-
-@task(name="report")
+@task(name="report", task_run_name="compare models: {title}")
 def report(
     title: str,
     measured: list[EvaluatedModel],
@@ -118,8 +64,9 @@ def report(
         step.tell("made")
     else:
         step.tell("stands")
-    create_table_artifact([dict(zip(made.head(), cells, strict=True)) for cells in made.cells()], key="comparison")
-    create_markdown_artifact(made.markdown(), key="report")
+    rows = [dict(zip(made.head(), cells, strict=True)) for cells in made.cells()]
+    create_table_artifact(rows, key=artifact_key("comparison", title), description=made.about)
+    create_markdown_artifact(made.markdown(), key=artifact_key("report", title), description=made.about)
     return made
 
 
@@ -130,8 +77,7 @@ def _evaluations(measured: list[EvaluatedModel]) -> dict[str, str]:
 def _standing(folder: Path, key: str) -> "Report | None":
     try:
         stored = json.loads((folder / "report.json").read_text(encoding="utf-8"))
-        rows = [Row(**row) for row in stored.pop("rows")]
-        standing = Report(**stored, rows=rows)
+        standing = Report.from_plain(stored)
     except (OSError, ValueError, TypeError, KeyError):
         return None
     return standing if standing.key == key else None
@@ -257,7 +203,3 @@ def _to_best(line: ModelSummary, to_best: dict[str, float] | None) -> str:
 def _instead_of_interval(line: ModelSummary, low: float) -> str:
     """Says why there is no interval where two seeds are all that it could be over."""
     return " (two seeds)" if line.seeds == 2 and low != low else ""
-
-
-def _seconds(value: float | None) -> str:
-    return "" if value is None else f"{value:.1f}"

@@ -95,13 +95,13 @@ def draw_study(study: Study, importances: dict[str, float], measure: str, path: 
     axes[0].set(xlabel="trial", ylabel=plain_text(f"{measure} on validation documents"))
     axes[0].legend(frameon=False, fontsize=8)
     for panel, name in zip(axes[1:], names, strict=True):
-        values = study.space[name]
+        tried = study.space[name]
         blame = f" ({importances[name]:.0%})" if name in importances else ""
         panel.set(xlabel=plain_text(name + blame))
-        if isinstance(values, SearchRange):
-            panel.set_xscale("log" if values.log else "linear")
+        if isinstance(tried, SearchRange):
+            panel.set_xscale("log" if tried.log else "linear")
         else:
-            panel.set_xticks(range(len(values)), [plain_text(_short(value)) for value in values], fontsize=8)
+            panel.set_xticks(range(len(tried)), [plain_text(_short(value)) for value in tried], fontsize=8)
     for panel in axes:
         panel.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=130)

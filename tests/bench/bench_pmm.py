@@ -53,7 +53,7 @@ def _asked(split: Split) -> list[Row]:
     peer = _scipy_peer(weigh(X), Y)
     ways = {name: _top_five(model) for name, (model, _) in models.items()} | {"scipy kNN": peer}
     asked = {name: rows for name, (_, rows) in models.items()} | {"scipy kNN": weigh(questions)}
-    micros = _single(ways, asked)
+    micros = single_questions(ways, asked)
     batches = dict(zip(models, least_cpu(3, *(_batch(*pair) for pair in models.values())), strict=True))
     return [
         {
@@ -94,7 +94,9 @@ def _searched(split: Split, name: str) -> list[Row]:
     model = PMM().fit(X, Y)
     knn, weigh = _neighbours(X, Y)
     weighed = weigh(questions)
-    micros = _single({"rerank": _top_five(model), "KNN": _top_five(knn)}, {"rerank": questions, "KNN": weighed})
+    micros = single_questions(
+        {"rerank": _top_five(model), "KNN": _top_five(knn)}, {"rerank": questions, "KNN": weighed}
+    )
     ours, theirs = model.top_k(questions, 5)[0], knn.top_k(weighed, 5)[0]
     recall = np.mean([np.isin(a, b).mean() for a, b in zip(ours, theirs, strict=True)])
     ratio = float(np.median(micros["rerank"]) / np.median(micros["KNN"]))
@@ -113,7 +115,7 @@ def _searched(split: Split, name: str) -> list[Row]:
 
 def _raw_texts(data: Path | None) -> list[Row]:
     """Raw text to five tags through a loaded tagger."""
-    texts, Y = _planted_texts(12_000) if data is None else cooking_texts(data)
+    texts, Y = planted_texts(12_000) if data is None else cooking_texts(data)
     learnt, Y, asked = texts[HELD_OUT:], sp.csr_matrix(Y)[HELD_OUT:], texts[: TURNS * ASKED]
     counts = {"use_idf": False, "norm": None}
     found = []
@@ -124,7 +126,7 @@ def _raw_texts(data: Path | None) -> list[Row]:
         with tempfile.TemporaryDirectory() as scratch:
             Tagger(vectoriser, model, names).save(Path(scratch, "tagger"))
             tagger = Tagger.load(Path(scratch, "tagger"))
-        micros = _seconds(lambda text, tagger=tagger: tagger.suggest([text]), asked)
+        micros = seconds_of(lambda text, tagger=tagger: tagger.suggest([text]), asked)
         name = f"raw text, {len(learnt):,} documents, {Y.shape[1]:,} tags: {type(model).__name__}"
         found.append(
             {"what": name, "one row p50 µs": float(np.median(micros)), "p99 µs": float(np.percentile(micros, 99))}
@@ -167,19 +169,19 @@ def _batch(model: TagModel, rows: Matrix) -> Callable[[], Any]:
     return lambda: model.top_k(rows, 9)
 
 
-def _single(ways: dict[str, Callable[[Matrix], Any]], rows: dict[str, Matrix]) -> dict[str, np.ndarray]:
+def single_questions(ways: dict[str, Callable[[Matrix], Any]], rows: dict[str, Matrix]) -> dict[str, np.ndarray]:
     """Microseconds of single questions; all ways take turns, so that a busy moment meets all of them."""
     single = {name: [rows[name][i] for i in range(TURNS * ASKED)] for name in ways}
     for name, ask in ways.items():
-        _seconds(ask, single[name][:20])  # compiles
+        seconds_of(ask, single[name][:20])  # compiles
     taken: dict[str, list[np.ndarray]] = {name: [] for name in ways}
     for at in range(0, TURNS * ASKED, ASKED):
         for name, ask in ways.items():
-            taken[name].append(_seconds(ask, single[name][at : at + ASKED]))
+            taken[name].append(seconds_of(ask, single[name][at : at + ASKED]))
     return {name: np.concatenate(parts) for name, parts in taken.items()}
 
 
-def _seconds(ask: Callable[[Any], Any], questions: list[Any]) -> np.ndarray:
+def seconds_of(ask: Callable[[Any], Any], questions: list[Any]) -> np.ndarray:
     """Microseconds of each question."""
     ask(questions[0])
     taken = np.empty(len(questions))
@@ -214,7 +216,7 @@ def _planted(n: int) -> Split:
     return X[HELD_OUT:], Y[HELD_OUT:], X[:HELD_OUT], Y[:HELD_OUT]
 
 
-def _planted_texts(n: int) -> tuple[list[str], Matrix]:
+def planted_texts(n: int) -> tuple[list[str], Matrix]:
     corpus = PlantedCorpus(n + HELD_OUT, n_words=15_000, n_tags=700, n_users=0)
     texts = [text for block in corpus.blocks() for text in block.documents["text"].to_pylist()]
     return texts, matrices(corpus)[1]

@@ -28,11 +28,12 @@ def test_cells_are_words_times_tags(features):
 
 def test_what_is_too_large_is_left_out_and_said(features, monkeypatch):
     monkeypatch.setattr(stages, "prepare", lambda *given: features)
-    models = [{"model": "KNN"}, {"model": "BOMC", "most_cells": 5}, {"model": "Blend", "most_cells": 6}]
+    models = [{"model": "KNN"}, {"model": "BOMC", "most_cells": 5}, {"model": "Blend"}]
     told = []
     with listen(lambda step, event: told.append((event, step.title, step.remark))):
         jobs = stages.build_jobs(load_recipe("nightly", {"models": models}), features, None)
-    assert [job.model.model for job in jobs] == ["KNN", "Blend"]
+    assert [job.label for job in jobs] == ["KNN", "Blend"]
+    assert jobs[1].model.params == {"members": ["OneVsRestLinear", "KNN"]}  # without the one that is too large
     assert told == [("left out", "leave out BOMC", "6 words × tags, it takes 5 (most_cells of the recipe)")]
     with pytest.raises(ValueError, match="nightly: every model is left out"):
         stages.build_jobs(load_recipe("nightly", {"models": models[1:2]}), features, None)
@@ -41,6 +42,4 @@ def test_what_is_too_large_is_left_out_and_said(features, monkeypatch):
 def test_the_night_holds_the_blend_and_its_members():
     models = load_recipe("nightly").all_models()
     assert [model.model for model in models] == ["Popular", "KNN", "OneVsRestLinear", "BOMC", "Blend"]
-    assert {model.model: model.most_cells for model in models if model.most_cells} == dict.fromkeys(
-        ["BOMC", "Blend"], 200_000_000
-    )
+    assert {model.model: model.most_cells for model in models if model.most_cells} == {"BOMC": 200_000_000}

@@ -38,7 +38,10 @@ OTHER_WAYS: dict[str, list[dict[str, Any]]] = {
     "VectorSimilarity": [{"select": "information_gain", "keep": 0.5}],
     "BMLPL": [{"screen": 4}, GIBBS, GIBBS | {"screen": 4}, {"dtype": "float64"}, {"dtype": "float64", "screen": 4}],
     "TagiCoFi": [{"gamma": 2.0, "profiles": "rated"}, {"feedback": "counts"}],
-    "BOMC": [{"parents": [-1, 0, 0, 1, -1, 4, 4, 4, -1, -1, -1, -1], "drift": 0.01}, {"variant": "independent"}],
+    "BOMC": [
+        {"variant": "coupled", "parents": [-1, 0, 0, 1, -1, 4, 4, 4, -1, -1, -1, -1], "drift": 0.01},
+        {"variant": "independent"},
+    ],
 }
 
 

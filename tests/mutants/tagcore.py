@@ -2,6 +2,7 @@
 
 from tests.mutants.fault import Fault
 
+_GROWTH_TESTS = "tests/tagcore/features/test_growth.py"
 _METRICS = "tests/tagcore/metrics"
 _INTERVALS = "tagcore/metrics/intervals.py"
 _TRAINING = "tagcore/training.py"
@@ -266,6 +267,27 @@ TAGCORE = (
         "tests/tagcore/readers/web/test_page.py",
     ),
     Fault(
+        "a picture in an archive is a page",
+        "tagcore/readers/web/warc.py",
+        "if is_text(content_type) else None",
+        "",
+        "tests/tagcore/readers/web/test_warc.py",
+    ),
+    Fault(
+        "an archive that is cut off ends there, without a word",
+        "tagcore/readers/web/warc.py",
+        "    except ReadError:\n        raise\n    except Exception:\n        return None\n",
+        "    except Exception:\n        return None\n",
+        "tests/tagcore/readers/web/test_warc.py",
+    ),
+    Fault(
+        "half a letter in an address parts path and query",
+        "tagcore/readers/web/urls.py",
+        '_LONE.sub("\\ufffd", ',
+        '_LONE.sub("?", ',
+        "tests/tagcore/readers/web/test_urls.py",
+    ),
+    Fault(
         "XML may declare entities",
         "tagcore/readers/web/xml_events.py",
         "        self._parser.EntityDeclHandler = _refuse_entities\n",
@@ -348,5 +370,47 @@ TAGCORE = (
         '            pairs.append((self.item_tags["item"].to_numpy(), self.item_tags["tag"].to_numpy()))\n',
         "            pass\n",
         "tests/tagcore/test_ratings.py",
+    ),
+    Fault(
+        "idf of known words is learnt anew at night",
+        "tagcore/text/growing.py",
+        "idf=np.concatenate([vectoriser.idf_, grown._idf(counts.df[fresh], n)]),",
+        "idf=grown._idf(np.concatenate([vectoriser.df_, counts.df[fresh]]), n),",
+        _GROWTH_TESTS,
+    ),
+    Fault(
+        "a changed text keeps its old row",
+        "tagcore/features/growth.py",
+        "_remade_rows(reader, vectoriser, changed)",
+        "_remade_rows(reader, vectoriser, changed & False)",
+        _GROWTH_TESTS,
+    ),
+    Fault(
+        "documents that are gone keep their rows",
+        "tagcore/features/growth.py",
+        "stays = np.flatnonzero((numbers >= 0) & here[numbers])",
+        "stays = np.flatnonzero(here[numbers])",
+        _GROWTH_TESTS,
+    ),
+    Fault(
+        "a hold-out that moves with the times of documents",
+        "tagcore/features/ledger.py",
+        "return replace(split, exceptions=tuple(sorted(exceptions)))",
+        "return split",
+        _GROWTH_TESTS,
+    ),
+    Fault(
+        "rows are learnt twice",
+        "tagcore/fitting.py",
+        "rows.select(np.arange(known, rows.n_rows))",
+        "rows.select(np.arange(rows.n_rows))",
+        "tests/tagcore/test_fitting.py",
+    ),
+    Fault(
+        "appended documents vote under the numbers of others",
+        "tagcore/baselines/knn/estimator.py",
+        "self.tag_starts_[-1] + starts[1:]",
+        "starts[1:]",
+        "tests/tagcore/baselines/test_knn.py",
     ),
 )

@@ -14,6 +14,7 @@ _WRITER = "tasks/registry/writer.py"
 _ADDRESSES = "tasks/crawl/addresses.py"
 _ADDRESS_TESTS = "tests/tasks/crawl/test_addresses.py"
 _NIGHT_TESTS = "tests/tasks/crawl/test_night.py"
+_NIGHTS_TESTS = "tests/tasks/nights"
 _EXECUTOR = "tasks/cluster/dask_executor.py"
 
 TASKS = (
@@ -118,8 +119,8 @@ TASKS = (
     Fault(
         "tonight's documents are taken for older ones",
         _GUARDS,
-        "paired_difference(ours[old], theirs[old]",
-        "paired_difference(ours[~old], theirs[~old]",
+        "ours[old], theirs[old], evidence.measure",
+        "ours[~old], theirs[~old], evidence.measure",
         _PROMOTION_TESTS,
     ),
     Fault(
@@ -361,6 +362,13 @@ TASKS = (
         _NIGHT_TESTS,
     ),
     Fault(
+        "a login is told in the clear",
+        "tasks/crawl/fetch.py",
+        'if (login := self.logins.get(host)) and (url.startswith("https:") or host_and_port(url) in self.local):',
+        "if login := self.logins.get(host):",
+        "tests/tasks/crawl/test_fetch.py",
+    ),
+    Fault(
         "robots.txt is not asked",
         "tasks/crawl/crawler.py",
         "if not rules.allow(address.url):",
@@ -373,5 +381,33 @@ TASKS = (
         "        self._file.truncate(committed)\n",
         "",
         _NIGHT_TESTS,
+    ),
+    Fault(
+        "a model's key without its parent",
+        "tasks/train.py",
+        '        inputs["parent"] = stored_key(parent, "model")\n',
+        "        pass\n",
+        _NIGHTS_TESTS,
+    ),
+    Fault(
+        "limits that forget earlier nights",
+        "tasks/nights/rule.py",
+        "changed=lineage.changed + changes.changed + changes.retagged",
+        "changed=changes.changed + changes.retagged",
+        _NIGHTS_TESTS,
+    ),
+    Fault(
+        "promotion decides on new documents, too",
+        "tasks/promotion/contest.py",
+        "ours, floor = ours[parts.fixed], floor[parts.fixed]",
+        "parts.fixed[:] = True",
+        _NIGHTS_TESTS,
+    ),
+    Fault(
+        "a model goes on from one of other features",
+        "tasks/nights/night.py",
+        'if parent["inputs"]["features"] != growth["inputs"]["features"]:',
+        "if False:",
+        _NIGHTS_TESTS,
     ),
 )

@@ -8,8 +8,9 @@ from sklearn.base import clone
 
 from tagcore.baselines import BCS, KNN, LEML, WSABIE, OneVsRestLinear, Popular
 from tagcore.features import rows as feature_rows
+from tagcore.features.folds import first_fold
 from tagcore.features.rows import InMemory, StoredRows, load_all
-from tagcore.fitting import CALIBRATION_DEPTH, fit_calibrated, warm_up
+from tagcore.fitting import CALIBRATION_DEPTH, fit_calibrated, take_further, warm_up
 from tagcore.models import BMLPL, BOMC
 from tagcore.models.bmlpl import preparation
 from tagcore.scoring.calibration import IsotonicCalibrator
@@ -57,7 +58,7 @@ IN_ROUNDS = {
     "BCS observed": (BCS(4, max_iter=6), True),
     "BMLPL": (BMLPL(n_topics=4, max_iter=8, tol=0.0), False),
     "BMLPL masked": (BMLPL(n_topics=4, max_iter=8, tol=0.0, missing="mask"), True),
-    "BOMC": (BOMC(parallel="classes", n_shards=3, warm_up=100, merge_every=100), False),
+    "BOMC": (BOMC.published(parallel="classes", n_shards=3, warm_up=100, merge_every=100), False),
 }
 
 
@@ -111,7 +112,7 @@ def stored(tmp_path_factory):
 
 def calibrated_in_memory(model, X, Y, seed):
     """(twin, calibrator) as one who holds all rows would make them."""
-    held_out = np.random.default_rng(seed).random(X.shape[0]) < 0.1
+    held_out = first_fold(X.shape[0], seed)
     twin = clone(model).fit(X[~held_out], Y[~held_out])
     tags, scores = twin.top_k(X[held_out], CALIBRATION_DEPTH)
     hits = np.take_along_axis(Y[held_out].toarray(), tags, axis=1) > 0
@@ -126,8 +127,8 @@ def same_calibrator(one, other):
 CALIBRATED = {
     "BMLPL": BMLPL(n_topics=4, max_iter=4),
     "BMLPL early stopping": BMLPL(n_topics=4, max_iter=4, early_stopping=True),
-    "BOMC": BOMC(),
-    "BOMC independent": BOMC("independent"),
+    "BOMC": BOMC.published(),
+    "BOMC independent": BOMC.published("independent"),
     "KNN": KNN(),
     "LEML": LEML(4, max_iter=3),
     "OneVsRestLinear": OneVsRestLinear(),
@@ -176,3 +177,58 @@ def test_a_killed_calibrated_training_goes_on_with_the_same_bits(killed_at, stor
 def test_rows_that_are_too_few_to_hold_some_out_give_no_calibrator():
     X, Y = noisy(n=2)
     assert fit_calibrated(Popular(), InMemory(X, Y), "isotonic", seed=1) is None
+
+
+def known_and_all(seed=0, known=150, words=30, tags=6):
+    """(what was known, all rows), whose first rows have neither the last words nor the last tags."""
+    X, Y = noisy(n=200, seed=seed)
+    X, Y = X.tolil(), Y.tolil()
+    X[:known, words:], Y[:known, tags:] = 0, 0
+    X, Y = X.tocsr(), Y.tocsr()
+    return InMemory(X[:known, :words], Y[:known, :tags]), InMemory(X, Y)
+
+
+def test_a_model_taken_further_learns_the_new_rows_once_and_new_tags_from_all():
+    before, rows = known_and_all()
+    tags, known = before.n_labels, before.n_rows
+    model = BOMC(variant="independent", noise=1.0)
+    taken = take_further(clone(model).fit(before.X, before.Y), rows, known)
+    by_hand = clone(model).fit(before.X, before.Y).grow(rows.n_features, tags)
+    by_hand.partial_fit(rows.X[known:], rows.Y[known:, :tags])
+    whole = clone(model).fit(rows.X, rows.Y)
+    assert taken.n_seen_ == whole.n_seen_ == rows.n_rows
+    np.testing.assert_array_equal(taken.mean_[:, :tags], by_hand.mean_)
+    np.testing.assert_array_equal(taken.mean_[:, tags:], whole.mean_[:, tags:])
+    np.testing.assert_array_equal(taken.variance_[:, tags:], whole.variance_[:, tags:])
+    np.testing.assert_array_equal(taken.bias_mean_[tags:], whole.bias_mean_[tags:])
+    np.testing.assert_array_equal(taken.positives_, whole.positives_)
+    np.testing.assert_array_equal(taken.exposures_, whole.exposures_)
+    taken._check_state()
+
+
+@pytest.mark.parametrize("model", [BOMC.published(), BOMC(variant="independent", drift=0.01), KNN()])
+def test_other_models_learn_new_tags_from_the_new_rows(model):
+    before, rows = known_and_all()
+    taken = take_further(clone(model).fit(before.X, before.Y), rows, before.n_rows)
+    by_hand = clone(model).fit(before.X, before.Y).grow(rows.n_features, rows.n_labels)
+    by_hand.partial_fit(rows.X[before.n_rows :], rows.Y[before.n_rows :])
+    assert same_state(taken, by_hand)
+    assert (taken.n_features_in_, taken.n_labels_) == (rows.n_features, rows.n_labels)
+
+
+def test_a_night_without_documents_only_makes_room():
+    before, _ = known_and_all()
+    wider = InMemory(before.X.copy(), before.Y.copy())
+    wider.X.resize(before.n_rows, before.n_features + 2)
+    taken = take_further(KNN().fit(before.X, before.Y), wider, before.n_rows)
+    assert taken.n_features_in_ == before.n_features + 2
+    assert np.array_equal(taken.top_k(wider.X, 3)[0], KNN().fit(before.X, before.Y).top_k(before.X, 3)[0])
+
+
+def test_tags_that_hang_together_are_not_learnt_apart():
+    before, rows = known_and_all()
+    with pytest.raises(ValueError, match="only independent tags"):
+        BOMC().fit(before.X, before.Y).append_tags(before.X, before.Y)
+    assert not BOMC(variant="independent", skew=[1.0] * 6).learns_tags_apart
+    with pytest.raises(ValueError, match=f"documents of {rows.n_features} words, expected {before.n_features}"):
+        BOMC(variant="independent").fit(before.X, before.Y).append_tags(rows.X, rows.Y)

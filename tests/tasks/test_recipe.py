@@ -220,6 +220,7 @@ def test_a_recipe_of_ratings_is_ranked_by_mae_unless_it_says_otherwise(tmp_path)
         ("nightly", {"data.pruning": {}}, r"data.pruning: .*for ratings alone"),
         ("nightly", {"data.profiles": "rated items"}, r"data.profiles: .*for ratings alone"),
         ("nightly", {"measures.primary": "MAE"}, r"measures.primary = 'MAE': of documents, expected P@1, "),
+        ("ratings", {"split.after": "2024-01-01"}, r"split.after: .*for documents alone, and data.kind is 'ratings'"),
         ("ratings", {"split.kind": "official"}, r"split.kind: .*for documents alone, and data.kind is 'ratings'"),
         ("ratings", {"split.test": 100}, r"split.test: .*for documents alone"),
         ("ratings", {"split.train_documents": 10}, r"split.train_documents: "),

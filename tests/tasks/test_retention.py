@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tasks.registry.client import CHAMPION, DATA_KEY, EVALUATION_KEY, MODEL_KEY
-from tasks.retention import clean, seconds_of
+from tasks.registry.in_service import put_into_service, roll_back
+from tasks.retention import _Kept, _needed_folders, clean, seconds_of
 from tests.workspaces import workspace_at
 
 DAY = 86400.0
@@ -28,7 +29,8 @@ def store(workspace, kind: str, name: str, days: float, **inputs: str) -> Path:
     """A stored result of that age, made from results of these names."""
     folder = workspace.store / f"{kind}-{key_of(name)[:16]}"
     folder.mkdir(parents=True)
-    manifest = {"key": key_of(name), "inputs": {kind: key_of(other) for kind, other in inputs.items()}}
+    made_from = {kind: key_of(other) for kind, other in inputs.items()}
+    manifest = {"kind": kind, "key": key_of(name), "inputs": made_from}
     (folder / "manifest.json").write_text(json.dumps(manifest))
     then = time.time() - days * DAY
     os.utime(folder / "manifest.json", (then, then))
@@ -66,6 +68,55 @@ def test_old_results_go_and_what_a_champion_was_made_from_stays(workspace):
     assert all(folder.exists() for folder in (corpus, features, model, evaluation))
     with workspace.registry.open() as client:
         assert [v.version for v in client.search_model_versions("name = 'notes'")] == [1]
+
+
+def test_the_version_that_a_rollback_leads_to_stays(workspace):
+    with workspace.registry.open() as client:
+        client.create_registered_model("notes")
+        for _ in range(3):
+            client.create_model_version("notes", "somewhere")
+        for version in ("1", "2", "3"):
+            put_into_service(client, "notes", version, "better")
+    assert [one.name for one in clean(workspace, 0, dry_run=False)] == ["notes 1"]
+    assert roll_back(workspace.registry, "notes") == ("3", "2")
+
+
+def test_old_pages_of_crawls_go_and_the_crawl_of_a_champion_stays(workspace):
+    with workspace.registry.open() as client:
+        client.create_registered_model("nightly-site")
+        client.create_model_version("nightly-site", "somewhere")
+        put_into_service(client, "nightly-site", "1", "first")
+    for name in ("site", "idle"):
+        for file, days in (("collection.db", 40), ("night-1.warc.gz", 90), ("night-2.warc.gz", 40)):
+            path = workspace.settings.state / "crawls" / name / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("pages")
+            os.utime(path, (time.time() - days * DAY,) * 2)
+    gone = {(one.kind, one.name, one.bytes) for one in clean(workspace, 60 * DAY, dry_run=False)}
+    assert gone == {("pages", "site night-1.warc.gz", 5), ("pages", "idle night-1.warc.gz", 5)}
+    gone = {(one.kind, one.name) for one in clean(workspace, 30 * DAY, dry_run=False)}
+    assert gone == {("pages", "site night-2.warc.gz"), ("crawl", "idle")}
+    assert [path.name for path in (workspace.settings.state / "crawls").rglob("*")] == ["site", "collection.db"]
+
+
+def test_a_champion_does_not_keep_all_nights_before_it(workspace):
+    """it holds what they left: their corpora would never expire."""
+    before = [
+        store(workspace, "corpus", "c0", 90),
+        store(workspace, "features", "f0", 90, corpus="c0"),
+        store(workspace, "ledger", "l0", 90, corpus="c0"),
+        store(workspace, "ledger", "l1", 90, corpus="c1", ledger="l0"),
+        store(workspace, "model", "m0", 90, features="f0"),
+    ]
+    tonight = [
+        store(workspace, "corpus", "c1", 90),
+        store(workspace, "growth", "g1", 90, features="f0", ledger="l1", corpus="c1"),
+        store(workspace, "features", "f1", 90, corpus="c1", growth="g1"),
+        store(workspace, "model", "m1", 90, features="f1", parent="m0"),
+    ]
+    needed = _needed_folders(workspace.store, _Kept(set(), set(), {key_of("m1")}, set()))
+    assert needed == {folder.name for folder in tonight}
+    assert not needed & {folder.name for folder in before}
 
 
 def test_runs_expire_with_their_artifacts_unless_a_champion_came_from_them(workspace):

@@ -1,6 +1,7 @@
 """The estimator: members, folds, combiner and guard."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from tagcore.models.blend.members import MemberList, make_members
 from tagcore.models.blend.pairs import Pairs, TagCounts, held_out_pairs, joined, member_scores, scored_pairs
 from tagcore.models.blend.trees import Trees
 from tagcore.parameters import SEED, Whole, limits
+from tagcore.progress import no_progress
 from tagcore.scikit import clone
 from tagcore.scoring.explanation import Explanation
 from tagcore.shards import freeze
@@ -58,7 +60,7 @@ class Blend(TagModel):
     Parameters
     ----------
     members : class names, or `{"model": name, parameter: value, …}`; the first leads. None: OneVsRestLinear, KNN and
-        independent BOMC with noise 1.
+        BOMC.
     pool : how many of each member's best tags are looked at; others are not suggested.
     n_folds : of 5, every document is scored; of 1, a fifth of them. None: 5 below 5,000 documents.
     n_trees : boosted trees of the combiner, where 400 documents or more of a fold can teach it before they are judged.
@@ -156,10 +158,10 @@ class Blend(TagModel):
         self.n_documents_, self.tag_documents_ = counts.n_documents, counts.documents
         self.met_starts_, self.met_tags_, self.met_counts_ = counts.starts, counts.tags, counts.counts
         for number, member in enumerate(members):
-            fits.fit(member, rows, f"member{number}")
+            fits.fit(member, rows, None, f"member{number}")
             for name in (*member._all_arrays(), *member._all_facts()):
                 setattr(self, _stored_name(number, name), getattr(member, name))
-        self._ready = None
+        self._ready: _Served | None = None
 
     def _held_out_pairs(
         self, members: list[TagModel], rows: Rows, Y: sp.csr_matrix, folds: np.ndarray, held: list[int], fits: "_Fits"
@@ -168,9 +170,9 @@ class Blend(TagModel):
         parts = []
         for fold in held:
             seen, unseen = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-            learnt = rows.select(seen)
             fitted = [
-                fits.fit(clone(member), learnt, f"fold{fold}-member{number}") for number, member in enumerate(members)
+                fits.fit(clone(member), rows, folds == fold, f"fold{fold}-member{number}")
+                for number, member in enumerate(members)
             ]
             parts.append(held_out_pairs(fitted, rows, unseen, self.pool, TagCounts.of(Y[seen])))
         return joined(parts)
@@ -223,7 +225,8 @@ class Blend(TagModel):
 
     def _served(self) -> "_Served":
         """What answers: members, combiner and counts, made once of the arrays that stand on this model."""
-        if self.__dict__.get("_ready") is None:
+        ready: _Served | None = self.__dict__.get("_ready")
+        if ready is None:
             members = self._made()
             for number, member in enumerate(members):
                 for name in (*member._all_arrays(), *member._all_facts()):
@@ -231,8 +234,8 @@ class Blend(TagModel):
             weights, *trees = (freeze(getattr(self, name)) for name in _COMBINER)
             met = (self.met_starts_, self.met_tags_, self.met_counts_)
             counts = TagCounts(self.n_documents_, *map(freeze, (self.tag_documents_, *met)))
-            self._ready = _Served(members, Combiner(weights, Trees(*trees)), counts.arrays)
-        return self._ready
+            ready = self._ready = _Served(members, Combiner(weights, Trees(*trees)), counts.arrays)
+        return ready
 
     def _all_arrays(self) -> tuple[str, ...]:  # type: ignore[override]  # of this one: its members have more
         return (*self._arrays, *self._names_of_members("_all_arrays"))
@@ -268,10 +271,10 @@ class _Fits:
     def __init__(self, context: FitContext, total: int) -> None:
         self._context, self._total, self._done = context, total, 0
 
-    def fit(self, member: TagModel, rows: Rows, name: str) -> TagModel:
+    def fit(self, member: TagModel, rows: Rows, left_out: np.ndarray | None, name: str) -> TagModel:
         context = self._context
         checkpoints = context.checkpoints.inside(name) if context.checkpoints else None
-        member.fit_rows(rows, executor=context.executor, checkpoints=checkpoints)
+        member.fit_without(left_out, rows, replace(context, checkpoints=checkpoints, progress=no_progress))
         self._done += 1
         context.progress(self._done, self._total, {})
         return member

@@ -1,8 +1,8 @@
 """The guard: which of the members, the curve and the curve with trees serves, judged on documents that none has seen.
 
-Members have not seen the fold that they score. Each part of a fold judges a combiner that learnt from the other parts
-of that fold alone, so no label of a judging document has reached what it judges: neither members, nor counts of tags,
-nor combiner. Combiners of other folds would not do: their members have learnt from the judging documents.
+Members have not seen the fold that they score. Each part of a fold judges a combiner that learnt from its other parts
+alone, so no label of a judging document has reached what it judges: neither members, nor counts of tags, nor combiner.
+Combiners of other folds would not do: their members have learnt from the judging documents.
 """
 
 from dataclasses import dataclass

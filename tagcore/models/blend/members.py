@@ -7,11 +7,7 @@ from typing import Any
 from tagcore.base import find_model_class, registered_models
 from tagcore.tag_model import TagModel
 
-DEFAULT_MEMBERS: tuple[Any, ...] = (
-    "OneVsRestLinear",
-    "KNN",
-    {"model": "BOMC", "variant": "independent", "noise": 1.0},
-)
+DEFAULT_MEMBERS: tuple[Any, ...] = ("OneVsRestLinear", "KNN", "BOMC")
 MOST_MEMBERS = 16
 
 
@@ -34,6 +30,18 @@ class MemberList:
 def make_members(members: Sequence[Any] | None, seed: int) -> list[TagModel]:
     """Makes the members, the first of which leads: it says which tags others are seen beside."""
     return [make_member(member, seed) for member in (DEFAULT_MEMBERS if members is None else members)]
+
+
+def class_of(member: Any) -> str:
+    """The class name in a member's plain form."""
+    return member if isinstance(member, str) else member["model"]
+
+
+def with_parameter(member: Any, name: str, parameter: str, value: Any) -> Any:
+    """A member's plain form with a parameter, where it is of that class and does not say its own."""
+    if class_of(member) != name or (not isinstance(member, str) and parameter in member):
+        return member
+    return {**({"model": member} if isinstance(member, str) else member), parameter: value}
 
 
 def make_member(member: Any, seed: int) -> TagModel:

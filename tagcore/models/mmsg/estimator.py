@@ -3,9 +3,8 @@
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.base import require_array, require_lists
 from tagcore.features.rows import Rows
-from tagcore.models.mmsg.categories import Categories, choose_categories, tag_shares
+from tagcore.models.mmsg.category_model import CATEGORY_LIMITS, CategoryModel
 from tagcore.models.sgps.checks import (
     ARRAYS,
     FACTS,
@@ -18,14 +17,13 @@ from tagcore.models.sgps.checks import (
 from tagcore.models.sgps.learning import learn
 from tagcore.models.sgps.rows import LabelledDocuments
 from tagcore.numeric.normalise import normalise_rows
-from tagcore.parameters import FLAG, MOST_IDS, Choice, Real, Whole, check_limits, limits
+from tagcore.parameters import Choice, limits
 from tagcore.scikit import check_random_state
 from tagcore.shards import one_blas_thread
-from tagcore.tag_model import TagModel
 from tagcore.training import FitContext
 
 
-class MMSG(TagModel):
+class MMSG(CategoryModel):
     """Tags by category: a Gaussian process says which category a text is of, its documents which tags these have.
 
     The category of a document is its foremost tag. An `SGPS` learns categories from words; a tag's score is
@@ -64,16 +62,13 @@ class MMSG(TagModel):
     [0, 2]
     """
 
-    _arrays = (*ARRAYS, "category_tags_", "share_starts_", "share_tags_", "shares_")
-    _facts = (*FACTS, "log_evidence_", "mean_tags_", "n_untagged_", "n_uncategorised_")
+    _arrays = ARRAYS
+    _facts = (*FACTS, "log_evidence_")
     _rounds = ("max_iter", "epochs", "search_iter")
     _limits = limits(
         **{name: limit for name, limit in LIMITS.items() if name not in ("scaling", "length_scales")},
+        **CATEGORY_LIMITS,
         length_scales=Choice("shared", "per_class"),
-        n_categories=Whole(none=True),
-        min_docs=Whole(),
-        weights=Choice("documents", "counts"),
-        normalise=FLAG,
     )
 
     prototype_values_: np.ndarray  # the prototypes as CSR rows
@@ -86,14 +81,7 @@ class MMSG(TagModel):
     weights_: np.ndarray
     curvature_factors_: np.ndarray
     curvature_: str
-    category_tags_: np.ndarray
-    share_starts_: np.ndarray  # s(tag | category), CSR
-    share_tags_: np.ndarray
-    shares_: np.ndarray
     log_evidence_: float | None
-    mean_tags_: float  # of a document that has any
-    n_untagged_: int
-    n_uncategorised_: int
 
     def __init__(
         self,
@@ -157,47 +145,18 @@ class MMSG(TagModel):
         self.n_shards = n_shards
         self.random_state = random_state
 
-    def category_proba(self, X: object) -> np.ndarray:
-        """Probabilities of the categories, (n, C), rows of sum 1."""
-        return self._categories(self._checked(X))
-
-    def proba(self, scores: np.ndarray) -> np.ndarray:
-        """Scores add up to one over all tags of a document; it has `mean_tags_` of them."""
-        return np.minimum(scores * self.mean_tags_, 1.0)
-
-    def _fit(self, rows: Rows, context: FitContext) -> None:
-        Y = rows.labels(slice(0, rows.n_rows)).astype(np.float64)
-        Y.eliminate_zeros()
-        tagged = np.diff(Y.indptr) > 0
-        if tagged.any():
-            categories = choose_categories(Y, self.n_categories, self.min_docs)
-            shares = tag_shares(Y, categories, self.weights)
-        else:  # nothing to suggest: one category of no tags
-            categories = Categories(np.zeros(1, np.int64), np.arange(rows.n_rows), np.zeros(rows.n_rows, np.int64))
-            shares = sp.csr_matrix((1, rows.n_labels))
-        whole = categories.documents.size == rows.n_rows
-        documents = rows if whole else rows.select(categories.documents)
-        data = LabelledDocuments(documents, categories.of_document, bool(self.normalise))
-        seed = int(check_random_state(self.random_state).randint(2**31))
+    def _fit_categories(self, rows: Rows, categories: np.ndarray, context: FitContext) -> None:
+        data = LabelledDocuments(rows, categories, bool(self.normalise))
         with one_blas_thread():
-            keep_learnt(self, learn(self, data, categories.tags.size, seed, context))
-        self.category_tags_ = categories.tags.astype(np.int64)
-        self.share_starts_, self.share_tags_ = shares.indptr.astype(np.int64), shares.indices.astype(np.int32)
-        self.shares_ = shares.data
-        self.mean_tags_ = Y.nnz / max(1, int(tagged.sum()))
-        self.n_untagged_ = int(rows.n_rows - tagged.sum())
-        self.n_uncategorised_ = int(tagged.sum()) - categories.documents.size if tagged.any() else 0
+            keep_learnt(self, learn(self, data, int(categories.max()) + 1, self._seed(), context))
 
-    def _categories(self, X: sp.csr_matrix) -> np.ndarray:
+    def _category_proba(self, X: sp.csr_matrix) -> np.ndarray:
         posterior = posterior_of(self, X.shape[1])
         method = self.probability if self.curvature_ != "none" else "mean"
-        seed = int(check_random_state(self.random_state).randint(2**31))
-        return posterior.probabilities(normalise_rows(X, bool(self.normalise)), method, seed=seed)
+        return posterior.probabilities(normalise_rows(X, bool(self.normalise)), method, seed=self._seed())
 
-    def _scores(self, X: sp.csr_matrix) -> np.ndarray:
-        shape = self.category_tags_.size, self.n_labels_
-        shares = sp.csr_matrix((self.shares_, self.share_tags_, self.share_starts_), shape=shape, copy=False)
-        return np.ascontiguousarray((shares.T @ self._categories(X).T).T)
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31))
 
     def _check_params(self) -> None:
         super()._check_params()
@@ -205,9 +164,4 @@ class MMSG(TagModel):
 
     def _check_state(self) -> None:
         super()._check_state()
-        C, T = self.category_tags_.size, self.n_labels_
-        check_limits({"mean_tags_": Real(least=0, most=T), "n_untagged_": Whole(0), "n_uncategorised_": Whole(0)}, self)
-        require_array(self.category_tags_, (C,), np.int64, "category_tags_", 0, min(T - 1, MOST_IDS))
-        check_learnt(self, C, self.n_features_in_)
-        require_lists(self.share_starts_, self.share_tags_, C, T, "shares_")
-        require_array(self.shares_, self.share_tags_.shape, np.float64, "shares_", 0, 1 + 1e-9)
+        check_learnt(self, self.category_tags_.size, self.n_features_in_)

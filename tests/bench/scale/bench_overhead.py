@@ -53,9 +53,9 @@ class Trained:
 
 
 MODELS = (
-    Trained("BOMC, class shards, merged every 2,000 rows", BOMC(parallel="classes", merge_every=2000)),
-    Trained("BOMC, class shards, merged ever less", BOMC(parallel="classes")),
-    Trained("BOMC, independent", BOMC("independent")),
+    Trained("BOMC, class shards, merged every 2,000 rows", BOMC.published(parallel="classes", merge_every=2000)),
+    Trained("BOMC, class shards, merged ever less", BOMC.published(parallel="classes")),
+    Trained("BOMC, independent", BOMC.published("independent")),
     Trained("BMLPL, EM, K = 50", BMLPL(n_topics=50, max_iter=5)),
     Trained("BMLPL, online EM, K = 50", BMLPL(n_topics=50, max_iter=1, inference="online")),
     Trained("BMLPL, Gibbs, K = 50", BMLPL(n_topics=50, inference="gibbs", burn_in=1, n_draws=2, thin=1)),

@@ -16,8 +16,8 @@ from tests.bench.scale.measured import Job, measured
 
 QUERIES = 1000
 MODELS: dict[str, TagModel] = {
-    "BOMC, coupled, class shards": BOMC(parallel="classes"),
-    "BOMC, independent": BOMC("independent"),
+    "BOMC, coupled, class shards": BOMC.published(parallel="classes"),
+    "BOMC, independent": BOMC.published("independent"),
     "BMLPL, K = 50, 20 iterations of EM": BMLPL(n_topics=50, max_iter=20),
     "OneVsRestLinear": OneVsRestLinear(),
     "kNN": KNN(),

@@ -16,8 +16,8 @@ SIZES = (100_000, 200_000, 400_000, 800_000)
 QUERIES = 500
 ITERATIONS = 3
 MODELS: dict[str, TagModel] = {
-    "BOMC, coupled, class shards": BOMC(parallel="classes"),
-    "BOMC, independent": BOMC("independent"),
+    "BOMC, coupled, class shards": BOMC.published(parallel="classes"),
+    "BOMC, independent": BOMC.published("independent"),
     "BMLPL, K = 50": BMLPL(n_topics=50, max_iter=ITERATIONS),
     "kNN": KNN(),
 }

@@ -28,8 +28,8 @@ WORKERS = (1, 2, 4)
 STREAM = "BOMC, coupled, one stream"
 PMM_ROW = "PMM, 40 classes"  # learns from counts
 EXACT: dict[str, TagModel] = {
-    STREAM: BOMC(),
-    "BOMC, independent": BOMC("independent"),
+    STREAM: BOMC.published(),
+    "BOMC, independent": BOMC.published("independent"),
     "BMLPL, EM": BMLPL(n_topics=20, max_iter=5),
     "BMLPL, online EM": BMLPL(n_topics=20, max_iter=1, inference="online", batch_rows=2000),
     "BMLPL, Gibbs": BMLPL(n_topics=20, inference="gibbs", burn_in=2, n_draws=2, thin=1),
@@ -40,8 +40,8 @@ EXACT: dict[str, TagModel] = {
     PMM_ROW: PMM(n_classes=40),
 }
 APPROXIMATE: dict[str, TagModel] = {
-    "BOMC, class shards, merged every 500 rows": BOMC(parallel="classes", merge_every=500),
-    "BOMC, class shards, merged ever less": BOMC(parallel="classes"),
+    "BOMC, class shards, merged every 500 rows": BOMC.published(parallel="classes", merge_every=500),
+    "BOMC, class shards, merged ever less": BOMC.published(parallel="classes"),
 }
 
 

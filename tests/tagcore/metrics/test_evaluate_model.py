@@ -169,7 +169,14 @@ def test_progress_is_told(problem):
 
 @pytest.mark.parametrize("kept", [0, sharded.KEPT_CELLS], ids=["asked again", "kept"])
 @pytest.mark.parametrize(
-    "model", [KNN(), OneVsRestLinear(), BOMC(), BOMC("independent", threshold_grid="quantile"), BMLPL(4, max_iter=3)]
+    "model",
+    [
+        KNN(),
+        OneVsRestLinear(),
+        BOMC.published(),
+        BOMC.published("independent", threshold_grid="quantile"),
+        BMLPL(4, max_iter=3),
+    ],
 )
 def test_the_same_bits_on_any_executor(model, kept, monkeypatch, tmp_path):
     """in several shards; and the same values in one."""

@@ -6,7 +6,9 @@ from hypothesis import strategies as st
 
 from tagcore.readers import open_source
 from tagcore.readers.bad_rows import BadRow, ReadError
-from tagcore.readers.cards import card_named, find_set, known_cards
+from tagcore.readers.cards import known_cards
+from tagcore.readers.known_sets import card_named, find_set
+from tagcore.readers.ratings.cards import rating_cards
 from tests.tagcore.readers.dumps import FORMATS, POSTS
 from tests.tagcore.readers.test_mutated import edits, mutated
 
@@ -118,8 +120,18 @@ def test_a_known_set_is_found_and_its_bytes_compared(tmp_path):
     assert find_set("hetrec-delicious", tmp_path) == f"{tmp_path}:hetrec-delicious"  # whose card knows no bytes
 
 
+def test_a_known_set_of_ratings_is_found_and_its_bytes_compared(tmp_path):
+    with pytest.raises(ReadError, match=r"does not hold ml-latest-small, expected ratings\.csv, .*grouplens\.org"):
+        find_set("ml-latest-small", tmp_path)
+    for name in ("ratings.csv", "tags.csv", "movies.csv"):
+        (tmp_path / name).write_text("userId,movieId,rating\n1,1,4.0\n")
+    with pytest.raises(ReadError, match=r"ratings\.csv: not the file that the card 'ml-latest-small' knows"):
+        find_set("ml-latest-small", tmp_path)
+    assert find_set("ml-20m", tmp_path) == str(tmp_path)  # whose card knows no bytes
+
+
 def test_every_card_tells_whose_it_is_and_what_may_be_done():
-    for card in known_cards():
+    for card in (*known_cards(), *rating_cards()):
         assert card.title
         assert card.source
         assert card.terms

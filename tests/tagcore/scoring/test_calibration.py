@@ -11,8 +11,10 @@ from sklearn.linear_model import LogisticRegression
 
 from tagcore.scoring.calibration import (
     CALIBRATORS,
+    FrequencyCalibrator,
     IsotonicCalibrator,
     PlattCalibrator,
+    better_calibrator,
 )
 
 numbers = st.floats(-1e6, 1e6) | st.sampled_from([0.0, 5e-324, 1e-310, 0.5, 0.5])
@@ -167,3 +169,51 @@ def test_damaged_arrays_are_refused(name, arrays, message):
 def test_platts_smoothing_keeps_logits_finite():
     scores = np.arange(10.0)
     assert np.isfinite(logit(PlattCalibrator().fit(scores, scores > 4)(scores))).all()
+
+
+def by_frequency(n: int = 4000, weight: float = -0.8):
+    """scores of ten tags, whose hits depend on the score and on how frequent the tag is."""
+    rng = np.random.default_rng(1)
+    documents = np.array([1, 2, 3, 5, 10, 20, 50, 100, 300, 900])
+    tags, scores = rng.integers(0, 10, n), rng.normal(size=n)
+    frequencies = np.log1p(documents) - np.log1p(documents).mean()
+    hits = rng.random(n) < 1 / (1 + np.exp(-(1.5 * scores + weight * frequencies[tags] - 0.5)))
+    return scores, hits, tags, documents
+
+
+def test_frequency_equals_logistic_regression_on_two_inputs():
+    scores, hits, tags, documents = by_frequency()
+    calibrator = FrequencyCalibrator().fit_by_tag(scores, hits, tags, documents)
+    inputs = np.column_stack([scores, np.log1p(documents)[tags]])
+    theirs = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000, solver="newton-cholesky").fit(inputs, hits)
+    np.testing.assert_allclose(calibrator(scores, tags), theirs.predict_proba(inputs)[:, 1], atol=2e-3)
+    every = calibrator(np.tile(scores[:50, None], 10))  # all tags in order
+    np.testing.assert_array_equal(every[np.arange(50), tags[:50]], calibrator(scores[:50], tags[:50]))
+    again = CALIBRATORS["frequency"].from_arrays(load(save(calibrator.to_arrays())))
+    np.testing.assert_array_equal(again(scores, tags), calibrator(scores, tags))
+    with pytest.raises(ValueError, match="3 columns of scores, expected all 10 tags"):
+        calibrator(np.zeros((2, 3)))
+
+
+def test_frequency_never_falls_with_the_score():
+    scores, hits, tags, documents = by_frequency()
+    calibrator = FrequencyCalibrator().fit_by_tag(-scores, hits, tags, documents)
+    one_tag = calibrator(np.sort(scores), np.full(scores.size, 3))
+    assert (np.diff(one_tag) >= 0).all()
+    assert calibrator(np.zeros(1), np.array([0])) > calibrator(np.zeros(1), np.array([9]))  # what frequency says stays
+
+
+@pytest.mark.parametrize(("shape", "name"), [("frequent", "frequency"), ("bent", "isotonic")])
+def test_the_better_calibrator_is_that_of_less_loss_on_the_other_half(shape, name):
+    scores, hits, tags, documents = by_frequency()
+    if shape == "bent":  # two steps, which no logistic curve can follow
+        hits = np.random.default_rng(2).random(scores.size) < np.where(
+            np.abs(scores) > 1, 0.5 + 0.4 * np.sign(scores), 0.5
+        )
+    rows = np.arange(scores.size) // 4
+    assert better_calibrator(scores, hits, tags, rows, documents).name == name
+
+
+def test_one_row_is_enough_for_a_calibrator():
+    calibrator = better_calibrator(np.zeros(2), np.array([True, False]), np.arange(2), np.zeros(2, int), np.ones(2))
+    np.testing.assert_allclose(calibrator(np.zeros((1, 2))), 0.5)

@@ -18,7 +18,14 @@ from tagcore.text import Vectoriser
 from tests.problems import noisy
 from tests.tagcore.features.test_rows import features
 
-MODELS = [Popular(), KNN(), OneVsRestLinear(), LEML(rank=4, max_iter=2), BOMC(), BMLPL(n_topics=4, max_iter=3)]
+MODELS = [
+    Popular(),
+    KNN(),
+    OneVsRestLinear(),
+    LEML(rank=4, max_iter=2),
+    BOMC.published(),
+    BMLPL(n_topics=4, max_iter=3),
+]
 
 
 class Counting(InProcess):
@@ -160,7 +167,7 @@ def test_a_bad_score_is_named_by_its_row_among_all(monkeypatch):
 @pytest.mark.parametrize("calibrator", [IsotonicCalibrator(), PlattCalibrator(), None])
 def test_a_scorer_is_made_again_of_its_parts(calibrator, problem):
     X, Y = problem
-    model = BOMC().fit(X, Y)
+    model = BOMC.published().fit(X, Y)
     scores = next(model.score_blocks(X))[1]
     if calibrator:
         calibrator.fit(scores, Y.toarray() > 0)

@@ -118,8 +118,8 @@ PUBLISHED = {
     "BMLPL": BMLPL(n_topics=8, max_iter=8),
     "BMLPL online": BMLPL(n_topics=8, max_iter=2, inference="online", batch_rows=256),
     "BMLPL gibbs": BMLPL(n_topics=8, inference="gibbs", burn_in=4, n_draws=2, thin=1),
-    "BOMC": BOMC(parallel="classes", n_shards=4, warm_up=200, merge_every=150),
-    "BOMC independent": BOMC("independent"),
+    "BOMC": BOMC.published(parallel="classes", n_shards=4, warm_up=200, merge_every=150),
+    "BOMC independent": BOMC.published("independent"),
 }
 
 

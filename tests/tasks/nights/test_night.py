@@ -15,6 +15,7 @@ from tagcore.store.datasets import Dataset
 from tagcore.tagger import Tagger
 from tasks.cache import read_record
 from tasks.evaluate import EvaluatedModel, evaluate
+from tasks.feature_settings import FeatureSettings
 from tasks.features import features
 from tasks.ingest import ingest
 from tasks.nights.hold_out import HoldOuts, quality_by_hold_out
@@ -22,7 +23,7 @@ from tasks.nights.night import Night, open_night
 from tasks.nights.record import read_nights
 from tasks.promotion.contest import hold_contest
 from tasks.recipe import Recipe
-from tasks.recipe_settings import FeatureSettings, MeasureSettings, ModelSettings, PromotionSettings
+from tasks.recipe_settings import MeasureSettings, ModelSettings, PromotionSettings
 from tasks.train import train
 from tests.workspaces import workspace_at
 
@@ -107,6 +108,8 @@ def test_a_night_goes_on_from_the_one_before_and_learns_new_documents_only(tmp_p
     assert told.startswith(f"extended: 110 documents, 20 new ({20 - new} held out); ")
     assert "nights 1 (at most 6)" in told
     assert "unknown words " in told
+    alone = train.fn(features_of(house, second), KNN, 0, house.workspace).result()
+    assert alone != second  # the parent is part of what a model is known by
     # the index of the second night holds every document to learn from once
     rows = StoredRows.open(features_of(house, second), "train")
     model = Tagger.load(second).model
@@ -233,6 +236,9 @@ def test_what_last_night_left_may_be_gone_or_other(tmp_path):
     assert night.start(KNN.model_copy(update={"params": {"power": 1.0}}), 0, rows).why == "last night had no such model"
     assert night.start(KNN.model_copy(update={"calibrate": "platt"}), 0, rows).why.startswith("its parameters")
     assert night.start(KNN.model_copy(update={"thresholds": "KNN", "called": "KNN"}), 0, rows).parent is None
+    stray = train.fn(rows, KNN, 0, house.workspace).result().name
+    elsewhere = replace(night, before=replace(night.before, models={"KNN, seed 0": stray}))
+    assert elsewhere.start(KNN, 0, rows).why == "last night's model is of other features"
     other = night.grow(FeatureSettings(min_df=3), "other features")
     assert other.why == "from nothing: last night had no such features"
     (first / "tags.parquet").unlink()

@@ -179,6 +179,16 @@ def test_a_run_whose_registration_failed_stays_tracked(registry, made, monkeypat
     assert versions_of(registry) == []
 
 
+def test_the_run_of_a_version_tells_its_data(registry, made):
+    track_and_register(registry, made)
+    (run,) = runs_of(registry, "attributes.run_name = 'Popular'")
+    (told,) = run.inputs.dataset_inputs
+    manifest = json.loads((made[0] / "manifest.json").read_text())
+    assert (told.dataset.name, told.dataset.digest) == ("demo", manifest["key"][:16])
+    assert json.loads(told.dataset.profile) == manifest["counts"]
+    assert json.loads(told.dataset.source) == {"uri": load_recipe("demo").data.shown}
+
+
 def test_the_same_models_in_any_order_are_one_comparison(registry, made):
     _, (one, two) = made
     run = comparison_run.fn("demo", [one, two], registry)

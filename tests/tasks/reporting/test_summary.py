@@ -17,8 +17,9 @@ from tagcore.models.topics import Topic
 from tagcore.store.datasets import write_dataset
 from tasks.registry.model_card import tagger_card
 from tasks.registry.tracking import EvaluatedModel
+from tasks.reporting.comparison import Report
 from tasks.reporting.curves import Curves, Point
-from tasks.reporting.report import Report, _about, _compare
+from tasks.reporting.report import _about, _compare
 from tasks.reporting.summary import summarise_models
 from tasks.reporting.topics import SHOWN, topics_markdown
 from tests.tagcore.metrics.test_rule_quality import Able, Fixed

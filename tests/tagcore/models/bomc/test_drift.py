@@ -16,8 +16,8 @@ VARIANTS = pytest.mark.parametrize("variant", ["coupled", "independent"])
 def test_drift_gives_back_variance_for_every_document_since_a_word_was_seen(variant):
     X, Y = noisy(n=60)
     settings = STREAM | {"variant": variant, "dtype": "float64"}
-    forgetful = BOMC(**settings, drift=0.02, bias_drift=0.003, bias_var=1.0).fit(X, Y)
-    by_hand, last = BOMC(**settings, bias_var=1.0), np.zeros(X.shape[1])
+    forgetful = BOMC.published(**settings, drift=0.02, bias_drift=0.003, bias_var=1.0).fit(X, Y)
+    by_hand, last = BOMC.published(**settings, bias_var=1.0), np.zeros(X.shape[1])
     for now in range(X.shape[0]):
         if now:
             words = X[now].indices
@@ -28,7 +28,7 @@ def test_drift_gives_back_variance_for_every_document_since_a_word_was_seen(vari
         by_hand.partial_fit(X[now], Y[now])
     np.testing.assert_allclose(forgetful.mean_, by_hand.mean_, rtol=1e-10)
     np.testing.assert_allclose(forgetful.variance_, by_hand.variance_, rtol=1e-10)
-    assert forgetful.variance_.sum() > BOMC(**settings).fit(X, Y).variance_.sum()
+    assert forgetful.variance_.sum() > BOMC.published(**settings).fit(X, Y).variance_.sum()
 
 
 @VARIANTS
@@ -38,7 +38,7 @@ def test_what_is_pending_of_drift_counts_in_prediction(variant):
     late = X.toarray()
     late[20:, 6:] = 0.0
     X = normalize(sp.csr_matrix(late))
-    model = BOMC(variant, **STREAM, dtype="float64", drift=0.002, bias_drift=0.003, bias_var=0.5).fit(X, Y)
+    model = BOMC.published(variant, **STREAM, dtype="float64", drift=0.002, bias_drift=0.003, bias_var=0.5).fit(X, Y)
     last = np.array([np.flatnonzero(column)[-1] for column in late.T])
     variance = np.minimum(1.0, model.variance_ + 0.002 * (60 - last)[:, None])
     bias_variance = np.minimum(0.5, model.bias_variance_ + 0.003)
@@ -52,7 +52,7 @@ def test_what_is_pending_of_drift_counts_in_prediction(variant):
 
 def test_what_is_pending_of_drift_makes_the_best_class_less_sure():
     X, Y = obvious(n=200)
-    model = BOMC("multi-class", **STREAM, drift=0.01, prior_var=10.0).fit(X, Y)
+    model = BOMC.published("multi-class", **STREAM, drift=0.01, prior_var=10.0).fit(X, Y)
     before = model.predict_proba(X[:20]).max(axis=1)
     model.partial_fit(sp.csr_matrix((900, X.shape[1])), Y[np.zeros(900, int)])
     assert model.predict_proba(X[:20]).max(axis=1).mean() < before.mean() - 0.005

@@ -62,10 +62,10 @@ def test_each_group_is_a_model_of_the_rows_that_have_its_parent(skew):
     X, Y = noisy(tags=6)
     Y = Siblings(PARENTS, 6).with_ancestors(Y)
     settings = {"shuffle": False, "skew": skew, "dtype": "float64"}
-    whole = BOMC(parents=PARENTS, **settings).fit(X, Y)
+    whole = BOMC.published(parents=PARENTS, **settings).fit(X, Y)
     for tags, parent, hub in (([0, 1], None, 0), ([2, 3], 0, 1), ([4], 1, 2), ([5], 3, 4)):
         rows = np.arange(X.shape[0]) if parent is None else np.flatnonzero(Y[:, [parent]].toarray().ravel() > 0)
-        alone = BOMC(**settings).fit(X[rows], Y[rows][:, tags])
+        alone = BOMC.published(**settings).fit(X[rows], Y[rows][:, tags])
         assert np.array_equal(whole.mean_[:, tags], alone.mean_)
         assert np.array_equal(whole.exposures_[tags], alone.exposures_)
         assert whole.bias_mean_[hub] == alone.bias_mean_[0]
@@ -75,8 +75,8 @@ def test_each_group_is_a_model_of_the_rows_that_have_its_parent(skew):
 def test_a_tree_is_stored_and_goes_on(variant, tmp_path):
     X, Y = noisy(tags=6)
     settings = {"variant": variant, "parents": PARENTS, "shuffle": False, "skew": "running"}
-    whole = BOMC(**settings).fit(X, Y)
-    BOMC(**settings).partial_fit(X[:60], Y[:60]).save(tmp_path / "model")
+    whole = BOMC.published(**settings).fit(X, Y)
+    BOMC.published(**settings).partial_fit(X[:60], Y[:60]).save(tmp_path / "model")
     went_on = load_estimator(tmp_path / "model").partial_fit(X[60:], Y[60:])
     assert np.array_equal(whole.mean_, went_on.mean_)
     assert np.array_equal(whole.predict_proba(X), went_on.predict_proba(X))
@@ -88,7 +88,7 @@ def test_a_tree_is_stored_and_goes_on(variant, tmp_path):
 
 def test_a_tree_grows_below_an_old_tag_and_keeps_its_hubs():
     X, Y = noisy(tags=6)
-    model = BOMC(parents=PARENTS, shuffle=False, skew="running", warm_start=True).fit(X, Y)
+    model = BOMC.published(parents=PARENTS, shuffle=False, skew="running", warm_start=True).fit(X, Y)
     hubs = model.bias_mean_.copy()
     model.set_params(parents=[*PARENTS, 2]).grow(X.shape[1], 7)
     assert np.array_equal(model.bias_mean_[:7], hubs)

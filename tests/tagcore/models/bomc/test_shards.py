@@ -42,22 +42,28 @@ def test_a_gaussian_product_is_merged_exactly():
 def test_one_class_shard_is_the_one_stream():
     X, Y = noisy()
     settings = {"dtype": "float64", "warm_up": 20, "merge_every": 30}
-    one, sequential = BOMC(parallel="classes", n_shards=1, **settings).fit(X, Y), BOMC(dtype="float64").fit(X, Y)
+    one, sequential = (
+        BOMC.published(parallel="classes", n_shards=1, **settings).fit(X, Y),
+        BOMC.published(dtype="float64").fit(X, Y),
+    )
     np.testing.assert_allclose(one.mean_, sequential.mean_, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(one.bias_mean_, sequential.bias_mean_, rtol=1e-9)
 
 
 def test_rows_within_the_warm_up_are_exact():
     X, Y = noisy()
-    sharded, sequential = BOMC(parallel="classes", n_shards=4, warm_up=1000).fit(X, Y), BOMC().fit(X, Y)
+    sharded, sequential = (
+        BOMC.published(parallel="classes", n_shards=4, warm_up=1000).fit(X, Y),
+        BOMC.published().fit(X, Y),
+    )
     assert np.array_equal(sharded.mean_, sequential.mean_)
     assert np.array_equal(sharded.bias_variance_, sequential.bias_variance_)
 
 
 def test_class_shards_with_hub_merge_score_as_the_stream_does():
     X, Y = nearly_linear(n=2500, tags=12)
-    sequential = scores(BOMC().fit(X, Y), X)
-    sharded = scores(BOMC(parallel="classes", n_shards=4, warm_up=500, merge_every=250).fit(X, Y), X)
+    sequential = scores(BOMC.published().fit(X, Y), X)
+    sharded = scores(BOMC.published(parallel="classes", n_shards=4, warm_up=500, merge_every=250).fit(X, Y), X)
     assert np.corrcoef(sharded.ravel(), sequential.ravel())[0, 1] > 0.999
 
 
@@ -75,7 +81,7 @@ def test_merges_are_further_and_further_apart():
 def test_threads_change_no_bit():
     X, Y = nearly_linear(n=600, tags=9)
     settings = {"parallel": "classes", "n_shards": 3, "warm_up": 100, "merge_every": 50}
-    one, two = (BOMC(**settings).fit(X, Y, executor=InProcess(threads)) for threads in (1, 2))
+    one, two = (BOMC.published(**settings).fit(X, Y, executor=InProcess(threads)) for threads in (1, 2))
     assert np.array_equal(one.mean_, two.mean_)
     assert np.array_equal(one.bias_mean_, two.bias_mean_)
 
@@ -83,8 +89,8 @@ def test_threads_change_no_bit():
 def test_what_cannot_be_spread_is_said():
     X, Y = noisy()
     with pytest.raises(ValueError, match="parallel is for the coupled variant"):
-        BOMC("independent", parallel="classes").fit(X, Y)
+        BOMC.published("independent", parallel="classes").fit(X, Y)
     with pytest.raises(ValueError, match="parallel must be None or \"classes\", got 'rows'"):
-        BOMC(parallel="rows").fit(X, Y)
+        BOMC.published(parallel="rows").fit(X, Y)
     with pytest.raises(ValueError, match=r"bias_drift=0\.001 moves the hub with every document"):
-        BOMC(parallel="classes", bias_drift=0.001).fit(X, Y)
+        BOMC.published(parallel="classes", bias_drift=0.001).fit(X, Y)

@@ -21,13 +21,13 @@ def quiet():
 @pytest.mark.parametrize("flip", [0.01, [0.0, 0.01]])
 def test_flips_on_present_tags_are_warned_of(flip):
     X, Y = noisy()
-    for learn in (BOMC(flip=flip, **STREAM).fit, BOMC(flip=flip, **STREAM).partial_fit):
+    for learn in (BOMC.published(flip=flip, **STREAM).fit, BOMC.published(flip=flip, **STREAM).partial_fit):
         with pytest.warns(UserWarning, match=r"most occurrences of a rare tag are then taken for one .* flip=\[0.0"):
             learn(X, Y)
 
 
 def test_flips_on_absent_tags_are_not(quiet):
-    BOMC(flip=[0.01, 0.0], **STREAM).fit(*noisy())
+    BOMC.published(flip=[0.01, 0.0], **STREAM).fit(*noisy())
 
 
 def old_and_new():
@@ -41,20 +41,20 @@ def old_and_new():
 @pytest.mark.parametrize("settings", [{}, {"variant": "independent"}, {"parents": [1, -1, 1, 0]}])
 def test_rows_learnt_before_are_recognised(settings):
     X, Y, old, new = old_and_new()
-    model = BOMC(warm_start=True, **settings).fit(*old)
+    model = BOMC.published(warm_start=True, **settings).fit(*old)
     known = model.variance_.copy()
     with pytest.warns(UserWarning, match="the first 50 rows have the tags of the 50 rows that this model has learnt"):
         model.fit(*old)
     assert model.variance_.mean() < known.mean()
     if "parents" not in settings:
         with pytest.warns(UserWarning, match="the first 50 rows"):
-            BOMC(warm_start=True, **settings).fit(*old).fit(X, Y)
+            BOMC.published(warm_start=True, **settings).fit(*old).fit(X, Y)
         with pytest.warns(UserWarning, match="the first 90 rows"):
-            BOMC(warm_start=True, **settings).fit(*old).fit(*new).fit(X, Y)
+            BOMC.published(warm_start=True, **settings).fit(*old).fit(*new).fit(X, Y)
 
 
 def test_new_rows_are_learnt_without_a_word(quiet):
     X, Y, old, new = old_and_new()
-    BOMC(warm_start=True).fit(*old).fit(*new)
-    BOMC().fit(X, Y).fit(X, Y)  # starts over
-    BOMC(warm_start=True).fit(X[:3], Y[:3]).fit(X[:3], Y[:3])  # three rows may be alike by chance
+    BOMC.published(warm_start=True).fit(*old).fit(*new)
+    BOMC.published().fit(X, Y).fit(X, Y)  # starts over
+    BOMC.published(warm_start=True).fit(X[:3], Y[:3]).fit(X[:3], Y[:3])  # three rows may be alike by chance

@@ -1,0 +1,44 @@
+"""Fits that several trainings of one night share: the members of a blend are models of the night, too."""
+
+import hashlib
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tagcore.base import Estimator, load_estimator
+
+_WHOLE = b"all rows"
+
+
+@dataclass(frozen=True)
+class KeptFits:
+    """A folder of fits on one set of rows. Each is found by model, parameters and the rows that it has not seen, and is
+    the same bits as a fit made anew."""
+
+    folder: Path
+    least_seconds: float = 1.0  # what is fitted in less is not worth keeping
+
+    def fit(self, model: Estimator, left_out: np.ndarray | None, fit: Callable[[], object]) -> None:
+        """Gives the model the state of the kept fit, or calls `fit` and keeps what came of it."""
+        place = self.folder / self._key(model, left_out)
+        if place.exists():
+            kept = load_estimator(place)
+            for name in (*model._all_arrays(), *model._all_facts()):
+                setattr(model, name, getattr(kept, name))
+            return
+        begun = time.monotonic()
+        fit()
+        if time.monotonic() - begun >= self.least_seconds and not place.exists():
+            try:
+                model.save(place)
+            except FileExistsError:  # another training was quicker: its bits are these
+                return
+
+    def _key(self, model: Estimator, left_out: np.ndarray | None) -> str:
+        asked = json.dumps([type(model).__name__, model.get_params(deep=False)], sort_keys=True, default=str)
+        rows = _WHOLE if left_out is None else np.packbits(left_out).tobytes()
+        return hashlib.sha256(asked.encode() + rows).hexdigest()[:32]

@@ -148,6 +148,7 @@ def _search_recipe(recipe: Recipe, models: list[ModelSettings], split: SplitSett
             "models": [_searched(model, recipe) for model in models],
             "measures": recipe.measures.model_copy(update={"labelling": [rule] if rule else []}),
             "seeds": recipe.seeds[:1],
+            "search": {},
         }
     )
 

@@ -8,13 +8,12 @@ import numpy as np
 from tagcore.base import Estimator, block_rows, registered_models
 from tagcore.features.folds import first_fold
 from tagcore.features.rows import Rows, load_all
-from tagcore.kept_fits import KeptFits
 from tagcore.progress import Progress, no_progress
 from tagcore.scikit import clone
 from tagcore.scoring.calibration import CALIBRATORS, Calibrator, FrequencyCalibrator, better_calibrator
 from tagcore.shards import Executor, InProcess
 from tagcore.tag_model import TagModel
-from tagcore.training import Checkpoints, FitContext
+from tagcore.training import Checkpoints, FitContext, SharedFits
 
 BETTER = "better"  # of the isotonic and the frequency calibrator
 
@@ -81,7 +80,7 @@ def warm_up(model: TagModel, rows: Rows, further: bool = False) -> None:
     with suppress(ValueError):  # a corner may be too small for what the whole is large enough for
         brief.fit(corner, Y[:, :20]).top_k(corner, 2)
         if further:
-            brief.partial_fit(corner, Y[:, :20])  # type: ignore[attr-defined]
+            brief.partial_fit(corner, Y[:, :20])
 
 
 def fit_calibrated(
@@ -93,7 +92,7 @@ def fit_calibrated(
     executor: Executor | None = None,
     progress: Progress | None = None,
     checkpoints: Checkpoints | None = None,
-    kept: KeptFits | None = None,
+    kept: SharedFits | None = None,
 ) -> Calibrator | None:
     """Fits the model on all rows. Its calibrator comes from a twin fitted without a fifth of them, which it scores.
 
@@ -106,30 +105,11 @@ def fit_calibrated(
         within = checkpoints and checkpoints.inside("calibration")
         twin = clone(model)
         context = FitContext(executor or InProcess(), _half(progress, 0), within, kept)
-        fit_without(twin, rows, held_out, context)
+        twin.fit_without(held_out, rows, context)
         calibrator = _fit_calibrator(calibrate, twin, rows, held_out)
         progress = _half(progress, 1)
-    fit_without(model, rows, None, FitContext(executor or InProcess(), progress, checkpoints, kept))
+    model.fit_without(None, rows, FitContext(executor or InProcess(), progress, checkpoints, kept))
     return calibrator
-
-
-def fit_without(model: TagModel, rows: Rows, left_out: np.ndarray | None, context: FitContext) -> TagModel:
-    """Fits the model on the rows but those that `left_out` marks (None: on all), or takes that fit where it is kept."""
-
-    def fit() -> TagModel:
-        learnt = rows if left_out is None else rows.select(np.flatnonzero(~left_out))
-        return model.fit_rows(
-            learnt,
-            executor=context.executor,
-            progress=context.progress,
-            checkpoints=context.checkpoints,
-            kept=context.kept,
-        )
-
-    if context.kept is None:
-        return fit()
-    context.kept.fit(model, left_out, fit)
-    return model
 
 
 def _fit_calibrator(calibrate: str, twin: TagModel, rows: Rows, held_out: np.ndarray) -> Calibrator:

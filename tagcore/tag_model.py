@@ -10,14 +10,13 @@ import scipy.sparse as sp
 
 from tagcore.base import BLOCK_CELLS, Estimator, best_k, block_rows, restore_on_failure
 from tagcore.features.rows import XY, InMemory, Rows
-from tagcore.kept_fits import KeptFits
 from tagcore.kernels.sparse import are_clean_rows
 from tagcore.label_matrix import label_matrix, observed_cells
 from tagcore.parameters import Whole, check_limits
 from tagcore.progress import Progress, no_progress
 from tagcore.scikit import check_is_fitted, clone, validate_data
 from tagcore.shards import Executor, InProcess
-from tagcore.training import Checkpoints, FitContext
+from tagcore.training import Checkpoints, FitContext, SharedFits
 
 
 class TagModel(Estimator, abstract=True):
@@ -28,7 +27,7 @@ class TagModel(Estimator, abstract=True):
     """
 
     learns_from = "documents"
-    _common_facts = ("n_labels_", "n_features_in_")
+    _common_facts: ClassVar[tuple[str, ...]] = ("n_labels_", "n_features_in_")
     _uses_observed: ClassVar[bool] = False
     gives_probabilities: ClassVar[bool] = False  # learnt on documents it had not seen: it needs no calibrator
     wanted_features: ClassVar[Mapping[str, Any]] = MappingProxyType({})  # where nobody chose others: counts, say
@@ -64,7 +63,7 @@ class TagModel(Estimator, abstract=True):
         executor: Executor | None = None,
         progress: Progress | None = None,
         checkpoints: Checkpoints | None = None,
-        kept: KeptFits | None = None,
+        kept: SharedFits | None = None,
     ) -> Self:
         """As `fit`, bit for bit, on rows wherever they are: a model that learns in shards reads no more than a shard,
         where it runs; any other takes all rows into memory. Models that learn in rounds keep checkpoints; those made
@@ -72,6 +71,19 @@ class TagModel(Estimator, abstract=True):
         """
         context = FitContext(executor or InProcess(), progress or no_progress, checkpoints, kept)
         self._fit_in_context(rows, observed, context)
+        return self
+
+    def fit_without(self, left_out: np.ndarray | None, rows: Rows, context: FitContext) -> Self:
+        """Learns from the rows but those that `left_out` marks (None: from all), or takes that fit where it is kept."""
+
+        def fit() -> None:
+            learnt = rows if left_out is None else rows.select(np.flatnonzero(~left_out))
+            self._fit_in_context(learnt, None, context)
+
+        if context.kept is None:
+            fit()
+        else:
+            context.kept.fit(self, left_out, fit)
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:

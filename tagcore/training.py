@@ -7,14 +7,14 @@ file, so that a run killed at any moment goes on from the last whole one and end
 
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.kept_fits import KeptFits
 from tagcore.progress import Progress, no_progress
 from tagcore.shards import Arrays, Executor, InProcess, Shards
 from tagcore.store.storage import Storage, storage_of
@@ -73,6 +73,13 @@ class Checkpoints:
         return Checkpoints(self.storage.inside(name), f"{self.key}/{name}", self.every_seconds)
 
 
+class SharedFits(Protocol):
+    """Fits on one set of rows that several trainings need; see `kept_fits`."""
+
+    def fit(self, model: Any, left_out: np.ndarray | None, fit: Callable[[], object]) -> None:
+        """Gives the model the state of a fit without the rows that are left out, made by `fit` or before."""
+
+
 @dataclass(frozen=True)
 class FitContext:
     """How a model is fitted, beside its parameters and rows."""
@@ -80,7 +87,7 @@ class FitContext:
     executor: Executor = field(default_factory=InProcess)  # runs the steps
     progress: Progress = no_progress
     checkpoints: Checkpoints | None = None
-    kept: KeptFits | None = None  # of parts of this model, that other trainings make, too
+    kept: "SharedFits | None" = None  # of parts of this model, that other trainings make, too
     observed: sp.csr_matrix | None = None  # ones in the cells of y (n × L) that were looked at, where not all were
 
 

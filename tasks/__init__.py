@@ -6,3 +6,4 @@ import os
 os.environ["MLFLOW_ALLOW_PICKLE_DESERIALIZATION"] = "false"
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("DO_NOT_TRACK", "true")
+os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")  # progress is told by our own lines

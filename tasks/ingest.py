@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -155,7 +156,7 @@ def _crawl(data: DataSettings, parts: _Parts, folder: Path, workspace: Workspace
         logins=workspace.settings.logins,
         watch=_watcher(step),
     )
-    step.remark, step.known = counts.told(), {}
+    step.remark, step.known = counts.told(), {"seconds": time.perf_counter() - step.begun}
     step.tell("made")
 
 
@@ -166,7 +167,8 @@ def _exported(data: DataSettings, parts: _Parts) -> Iterator[FeedItem]:
 
 def _watcher(step: ProgressReporter) -> Watcher:
     def watch(counts: CrawlCounts) -> None:
-        known = {"refused": float(counts.refused.total()), "a second": counts.per_second}
+        refused = {f"refused ({reason})": float(n) for reason, n in counts.refused.most_common(3)}
+        known = {"waiting": float(counts.waiting), **refused, "pages/s": round(counts.per_second, 1)}
         step(counts.done, counts.done + counts.waiting, known)
 
     return watch
@@ -207,9 +209,9 @@ def _source(
     if data.planted:
         return _DEMOS[data.only_source](data.documents)
     sources: list[DocumentSource] = [gathered] if gathered is not None else []
-    if rejects is not None and len(parts.files) > 1:
-        raise ValueError("data.skip_bad_rows for several files, expected one: rows that cannot be read end it")
-    sources += [open_source(Path(path), skip_bad_rows=rejects, **data.options) for path in parts.files]
+    for number, path in enumerate(parts.files, 1):
+        apart = rejects.with_stem(f"{rejects.stem}-{number}") if rejects and len(parts.files) > 1 else rejects
+        sources.append(open_source(Path(path), skip_bad_rows=apart, **data.options))
     return sources[0] if len(sources) == 1 else SeveralSources(sources)
 
 
@@ -222,10 +224,12 @@ def _fingerprint(data: DataSettings, parts: _Parts, gathered: GatheredDocuments 
 
 
 def _remark(source: DocumentSource, folder: Path) -> str:
-    told = []
-    if isinstance(source, Source):
-        left_out = f"{source.rejected:,} bad rows left out, see {folder / REJECTED}" if source.rejected else ""
-        told = [source.remark, left_out]
-    elif isinstance(source, GatheredDocuments | SeveralSources) and source.repeated:
-        told = [f"addresses of a document that another one leads to, too: {source.repeated:,}"]
-    return "; ".join(remark for remark in told if remark)
+    several = source.sources if isinstance(source, SeveralSources) else [source]
+    files = [one for one in several if isinstance(one, Source)]
+    told = [file.remark for file in files]
+    if rejected := sum(file.rejected for file in files):
+        listed = REJECTED if len(files) == 1 else REJECTED.replace(".", "-*.")
+        told.append(f"{rejected:,} bad rows left out, see {folder / listed}")
+    if isinstance(source, GatheredDocuments | SeveralSources) and source.repeated:
+        told.append(f"{source.repeated:,} addresses or entries lead to a document that is there already")
+    return "; ".join(filter(None, told))

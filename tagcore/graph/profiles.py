@@ -9,10 +9,15 @@ import scipy.sparse as sp
 from tagcore.ratings import UserTaggings
 
 
+def no_tags(taggings: UserTaggings | None, n: int) -> sp.csr_matrix:
+    """Rows × tags without a count, for a model that does not look at them."""
+    return sp.csr_matrix((n, 0 if taggings is None else len(taggings.tag_names)))
+
+
 def user_tag_counts(taggings: UserTaggings | None, n_users: int) -> sp.csr_matrix:
     """Users × tags: the items that have the tag from the user; a tagging that is told twice counts once."""
     if taggings is None:
-        return sp.csr_matrix((n_users, 0))
+        return no_tags(taggings, n_users)
     triples = taggings.table.group_by(["user", "item", "tag"]).aggregate([])
     return _counted(triples["user"].to_numpy(), triples["tag"].to_numpy(), n_users, taggings)
 
@@ -20,7 +25,7 @@ def user_tag_counts(taggings: UserTaggings | None, n_users: int) -> sp.csr_matri
 def item_tag_counts(taggings: UserTaggings | None, n_items: int) -> sp.csr_matrix:
     """Items × tags: the users who gave the tag to the item, and one more for a tag that it has by itself."""
     if taggings is None:
-        return sp.csr_matrix((n_items, 0))
+        return no_tags(taggings, n_items)
     triples = taggings.table.group_by(["user", "item", "tag"]).aggregate([])
     tables = [triples] if taggings.item_tags is None else [triples, taggings.item_tags]
     items, tags = (np.concatenate([table[column].to_numpy() for table in tables]) for column in ("item", "tag"))

@@ -59,7 +59,9 @@ class CrawlCounts:
         """Tells it in a line."""
         named = ("new", "changed", "same", "vanished", "redirected", "lists")
         parts = [f"{n:,} {name}" for name in named if (n := getattr(self, name))]
-        parts += [f"{n:,} refused: {reason}" for reason, n in sorted(self.refused.items())]
+        if self.refused:
+            reasons = ", ".join(f"{reason} {n:,}" for reason, n in self.refused.most_common())
+            parts.append(f"{self.refused.total():,} refused ({reasons})")
         return ", ".join(parts) or "nothing to fetch"
 
 

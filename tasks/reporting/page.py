@@ -21,7 +21,7 @@ from tasks.naming import artifact_key
 from tasks.progress import ProgressReporter
 from tasks.registry.client import Registry
 from tasks.reporting.changes import Night, changes_since, note_night
-from tasks.reporting.comparison import Report
+from tasks.reporting.comparison import RELIABILITY, Report
 
 PAGE = "report.html"
 _TAGS_SHOWN = 500
@@ -153,7 +153,8 @@ def paragraph(text: str) -> str:
 
 def _pictures(folder: Path, made: Report) -> str:
     """Pictures as part of the page itself."""
-    return pictures_inside([folder / name for name in ("comparison.png", *made.pictures)])
+    shown = [folder / name for name in ("comparison.png", RELIABILITY, *made.pictures)]
+    return pictures_inside([path for path in shown if path.name != RELIABILITY or path.is_file()])
 
 
 def pictures_inside(paths: Sequence[Path]) -> str:

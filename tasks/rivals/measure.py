@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -57,7 +58,8 @@ def measure_rivals(
             remark = f'no Python that has it; settings: rivals = {{ {rival.rival} = "…/bin/python" }}'
             ProgressReporter(f"leave out {rival.label}", remark=remark).tell("left out")
             continue
-        evaluation = measure_rival(rival, prepared, measures, workspace, return_state=True).result()
+        state: Any = measure_rival(rival, prepared, measures, workspace, return_state=True)
+        evaluation: Path = state.result()
         measured.append(EvaluatedModel(rival.label, evaluation, evaluation, prepared, seed, rival=True))
     return measured
 
@@ -95,8 +97,10 @@ def measure_rival(rival: RivalSettings, prepared: Path, measures: MeasureSetting
 def scores_of(suggestions: pa.Table, n_tags: int) -> sp.csr_matrix:
     """The table of a rival as rows of scores; ValueError for a tag that there is not, or one that comes twice."""
     tags, scores = (suggestions[name].combine_chunks() for name in ("tags", "scores"))
-    rows = csr_from_lists(tags, scores, n_tags)
-    if not rows.has_canonical_format:
+    rows = csr_from_lists(tags, scores, n_tags).copy()  # which is read-only
+    given = rows.nnz
+    rows.sum_duplicates()
+    if rows.nnz < given:
         raise ValueError("a rival suggested a tag twice for one document")
     return rows
 

@@ -30,6 +30,7 @@ SECTIONS = {
     "knn": Section("speed", "Single queries to the kNN baseline"),
     "linear": Section("speed", "One-vs-rest linear"),
     "readers": Section("speed", "Readers"),
+    "dumps": Section("speed", "Dumps of a gigabyte"),
     "metrics": Section("speed", "Measures"),
     "tag": Section("speed", "Tagging of files of any size"),
     "selection": Section("speed", "Word selection"),
@@ -58,6 +59,7 @@ SECTIONS = {
 SCALE = {
     "scale-rcv1": Section("scale", "RCV1 in full on two workers"),
     "scale-counts": Section("scale", "PMM: RCV1 in full on two workers"),
+    "scale-mmsg": Section("scale", "MMSG: RCV1 on two workers"),
     "scale-delicious": Section("scale", "A million bookmarks and 100,000 tags on two workers"),
     "scale-ratings": Section("scale", "TagiCoFi: 20 million ratings of a million users on two workers"),
     "scale-same": Section("scale", "The same model on any number of workers"),

@@ -7,6 +7,20 @@ _TUNING = "flows/tuning.py"
 
 FLOWS = (
     Fault(
+        "a search measures on the test",
+        "flows/tuning.py",
+        '"split": split.model_copy(update={"validation": recipe.tuning.validation})',
+        '"split": split',
+        "tests/flows/test_tuning.py",
+    ),
+    Fault(
+        "every trial of a search sees all rows",
+        "flows/tuning.py",
+        'return split.model_copy(update={"train_documents": max(1, round(share * rows))})',
+        "return split",
+        "tests/flows/test_tuning.py",
+    ),
+    Fault(
         "every seed has the split of the first",
         _STAGES,
         'split.model_copy(update={"seed": split.seed + seed})',

@@ -19,6 +19,34 @@ _EXECUTOR = "tasks/cluster/dask_executor.py"
 
 TASKS = (
     Fault(
+        "a killed study draws other points when it goes on",
+        "tasks/search/study.py",
+        'f"{self.seed} {number}"',
+        'f"{self.seed} {id(self)}"',
+        "tests/tasks/search/test_study.py",
+    ),
+    Fault(
+        "trials above the median are given up",
+        "tasks/search/study.py",
+        "value < statistics.median(whole)",
+        "value > statistics.median(whole)",
+        "tests/tasks/search/test_study.py",
+    ),
+    Fault(
+        "the best trial may be one that did not see all rows",
+        "tasks/search/study.py",
+        "return max(self.whole_trials, key",
+        "return max(self.trials, key",
+        "tests/tasks/search/test_study.py",
+    ),
+    Fault(
+        "a rival's unsorted suggestions are one another's",
+        "tasks/rivals/measure.py",
+        "    rows.sum_duplicates()\n    if rows.nnz < given:\n",
+        "    if rows.nnz < given:\n",
+        "tests/tasks/test_rivals.py",
+    ),
+    Fault(
         "promotion by point estimate",
         _RULES,
         "    gain = min(signed(measure, test.low), signed(measure, test.high))\n",
@@ -332,6 +360,13 @@ TASKS = (
         "if size > limit or (expander is not None and expander.unconsumed_tail):",
         "if False:",
         _NIGHT_TESTS,
+    ),
+    Fault(
+        "a login is told in the clear",
+        "tasks/crawl/fetch.py",
+        'if (login := self.logins.get(host)) and (url.startswith("https:") or host_and_port(url) in self.local):',
+        "if login := self.logins.get(host):",
+        "tests/tasks/crawl/test_fetch.py",
     ),
     Fault(
         "robots.txt is not asked",

@@ -76,6 +76,17 @@ def test_a_password_in_an_address_is_refused_and_not_repeated(source):
     assert "secret" not in str(error.value)
 
 
+def test_bad_rows_of_several_files_are_listed_apart(tmp_path):
+    paths = [tmp_path / name for name in ("a.jsonl", "b.jsonl", "c.jsonl")]
+    for path, more in zip(paths, ("", "no json\n", '{"text": 3}\n[]\n'), strict=True):
+        path.write_text(json.dumps({"id": path.name, "text": "x", "tags": ["y"]}) + "\n" + more)
+    data = DataSettings(source=tuple(map(str, paths)), skip_bad_rows=True)
+    folder, _, tags = corpus_of(data, workspace_at(tmp_path / "state"))
+    assert list(tags) == [path.name for path in paths]
+    listed = [(folder / f"rejected-{n}.jsonl").read_text().splitlines() for n in (1, 2, 3)]
+    assert [len(lines) for lines in listed] == [0, 1, 2]
+
+
 def test_spellings_of_a_tag_are_merged_and_listed(tmp_path):
     notes = tmp_path / "notes.jsonl"
     tags = (["Recipe", "spam"], ["recipes"], ["recipes", "soup"])

@@ -11,7 +11,6 @@ from scipy.special import expit
 from tagcore.base import BLOCK_CELLS, best_k, block_rows, require_array, require_lists
 from tagcore.features.folds import NEVER, fold_numbers
 from tagcore.features.rows import Rows
-from tagcore.fitting import fit_without
 from tagcore.models.blend import kernel
 from tagcore.models.blend.combiner import Combiner, fit_combiner, fit_slope, no_combiner
 from tagcore.models.blend.guard import CURVE, THE_BLEND, choose
@@ -162,7 +161,7 @@ class Blend(TagModel):
             fits.fit(member, rows, None, f"member{number}")
             for name in (*member._all_arrays(), *member._all_facts()):
                 setattr(self, _stored_name(number, name), getattr(member, name))
-        self._ready = None
+        self._ready: _Served | None = None
 
     def _held_out_pairs(
         self, members: list[TagModel], rows: Rows, Y: sp.csr_matrix, folds: np.ndarray, held: list[int], fits: "_Fits"
@@ -226,7 +225,8 @@ class Blend(TagModel):
 
     def _served(self) -> "_Served":
         """What answers: members, combiner and counts, made once of the arrays that stand on this model."""
-        if self.__dict__.get("_ready") is None:
+        ready: _Served | None = self.__dict__.get("_ready")
+        if ready is None:
             members = self._made()
             for number, member in enumerate(members):
                 for name in (*member._all_arrays(), *member._all_facts()):
@@ -234,8 +234,8 @@ class Blend(TagModel):
             weights, *trees = (freeze(getattr(self, name)) for name in _COMBINER)
             met = (self.met_starts_, self.met_tags_, self.met_counts_)
             counts = TagCounts(self.n_documents_, *map(freeze, (self.tag_documents_, *met)))
-            self._ready = _Served(members, Combiner(weights, Trees(*trees)), counts.arrays)
-        return self._ready
+            ready = self._ready = _Served(members, Combiner(weights, Trees(*trees)), counts.arrays)
+        return ready
 
     def _all_arrays(self) -> tuple[str, ...]:  # type: ignore[override]  # of this one: its members have more
         return (*self._arrays, *self._names_of_members("_all_arrays"))
@@ -274,7 +274,7 @@ class _Fits:
     def fit(self, member: TagModel, rows: Rows, left_out: np.ndarray | None, name: str) -> TagModel:
         context = self._context
         checkpoints = context.checkpoints.inside(name) if context.checkpoints else None
-        fit_without(member, rows, left_out, replace(context, checkpoints=checkpoints, progress=no_progress))
+        member.fit_without(left_out, rows, replace(context, checkpoints=checkpoints, progress=no_progress))
         self._done += 1
         context.progress(self._done, self._total, {})
         return member

@@ -70,12 +70,13 @@ def _beside(tag, others, weights, counts, out):
 
 
 @njit(cache=True, nogil=True)
-def pair_features(scores, best, best_scores, likely, words, pool, counts):
+def pair_features(scores, best, best_scores, likely, word_starts, pool, counts):
     """(indptr, tags, features) of the pairs of every row: the union of the members' `pool` best tags.
 
     `scores` are (members, rows, tags), `best` and `best_scores` what `best_ranks` gives of them, `likely` the leading
-    member's own probabilities of its first ranks, `words` the numbers of words of the rows; `counts` are of documents:
-    of tags, of all, of pairs of tags as CSR. A member puts no tag forward that it cannot tell from its last rank.
+    member's own probabilities of its first ranks, `word_starts` where the words of a row start; `counts` are of
+    documents: of tags, of all, of pairs of tags as CSR. A member puts no tag forward that it cannot tell from its last
+    rank.
     """
     n_members, n_rows, n_tags = scores.shape
     ranks = best.shape[2]
@@ -107,7 +108,7 @@ def pair_features(scores, best, best_scores, likely, words, pool, counts):
                 row[3 * m + 2] = log_ranks[RANKS]
                 row[3 * n_members + 2 + m] = best_scores[m, i, 0]
             row[3 * n_members] = np.log1p(counts[0][tag])
-            row[3 * n_members + 1] = np.log1p(words[i])
+            row[3 * n_members + 1] = np.log1p(word_starts[i + 1] - word_starts[i])
             _beside(tag, best[0, i, : likely.shape[1]], likely[i], counts, row[4 * n_members + 2 :])
             pair_tags[n + f] = tag
         for m in range(n_members):

@@ -76,8 +76,7 @@ def scored_pairs(
     the probability that it gives by itself."""
     best, best_scores = kernel.best_ranks(scores)
     likely = members[0].proba(best_scores[0, :, : kernel.OTHERS + 1])
-    words = np.diff(X.indptr).astype(np.int64)
-    return kernel.pair_features(scores, best, best_scores, likely, words, pool, counts)
+    return kernel.pair_features(scores, best, best_scores, likely, X.indptr, pool, counts)
 
 
 def held_out_pairs(members: Sequence[TagModel], rows: Rows, held: np.ndarray, pool: int, counts: TagCounts) -> Pairs:

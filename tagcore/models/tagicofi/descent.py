@@ -1,14 +1,17 @@
 """The published training: alternating gradient descent, one step of all users and one of all items a round."""
 
+from functools import reduce
+
 import numpy as np
 
-from tagcore.models.tagicofi.descent_kernel import descend
+from tagcore.models.tagicofi.descent_kernel import descend, step_items
 from tagcore.models.tagicofi.sides import Side
-from tagcore.shards import Arrays, Shard, Shards
+from tagcore.shards import Arrays, Shard, Shards, freeze
 from tagcore.training import Measures
 
 SCHEDULES = ("gauss-seidel", "jacobi")
 _POWER_STEPS = 200
+_SUMS = ("error", "roughness", "squares")  # over the ratings, links and factors of users that a round began with
 
 
 class DivergenceError(ValueError):
@@ -32,21 +35,18 @@ class Descent:
         shared = {"alpha": self.users.ridge, "beta": self.users.pull if self.users.is_linked else 0.0}
         shared |= {"length": self.step or 0.0, "sequential": self.schedule == "gauss-seidel"}
         parts = shards.collect(_descend_step, users=U, items=V, **shared)
-        pull, curvature = (sum(part[name] for part in parts) for name in ("pull", "curvature"))
-        slope, rough = self.items.ridge * V - pull, np.zeros_like(V)
-        steep = self.items.ridge + curvature
-        if self.items.is_linked:
-            graph = self.items.graph
+        asked = reduce(np.add, [part["asked"] for part in parts])
+        error, roughness, squares = (sum(float(part[name]) for part in parts) for name in _SUMS)
+        items, graph, moved = self.items, self.items.graph, np.empty_like(V)
+        gamma, rough = items.pull if items.is_linked else 0.0, np.empty((0, 0))
+        if gamma:
             rough = graph.degrees[:, None] * V - graph.links @ V
-            slope = slope + self.items.pull * rough
-            steep = steep + 2.0 * self.items.pull * graph.degrees
-        safe = np.divide(1.0, steep, out=np.zeros(steep.size), where=steep > 0)
-        moved = V - (self.step or safe[:, None]) * slope
-        squares = self.users.ridge * float((U * U).sum()) + self.items.ridge * float((V * V).sum())
-        error, roughness = (sum(float(part[name]) for part in parts) for name in ("error", "roughness"))
-        objective = 0.5 * (error + squares + shared["beta"] * roughness + self.items.pull * float((rough * V).sum()))
-        rows = np.concatenate([part["rows"] for part in parts])
-        if not (np.isfinite(objective) and np.isfinite(rows).all() and np.isfinite(moved).all()):
+        arguments = (*freeze((V, asked, rough, graph.degrees)), items.ridge, gamma, self.step or 0.0, moved)
+        item_squares, item_roughness = step_items(*arguments)
+        penalty = self.users.ridge * squares + shared["beta"] * roughness
+        penalty += items.ridge * item_squares + gamma * item_roughness
+        objective, rows = 0.5 * (error + penalty), np.concatenate([part["rows"] for part in parts])
+        if not np.isfinite(objective + rows.sum() + moved.sum()):
             raise self._divergence(f"the objective of round {number} is {objective}")
         return {"users": rows, "items": moved}, {"objective": objective}
 
@@ -79,11 +79,10 @@ def _descend_step(
     """Step: the moved vectors of a shard's users, and what its ratings ask of the items."""
     data = shard.data
     rows = np.empty((data["degrees"].size, users.shape[1]))
-    pull, curvature = np.zeros_like(items), np.zeros(items.shape[0])
+    asked = np.zeros((items.shape[0], items.shape[1] + 1))
     known = data["ratings"], data["links"], data["degrees"], shard.first, users, items
-    error, roughness = descend(*known, alpha, beta, length, sequential, rows, pull, curvature)
-    sums = {"error": np.array(error), "roughness": np.array(roughness)}
-    return {"rows": rows, "pull": pull, "curvature": curvature, **sums}
+    sums = descend(*known, alpha, beta, length, sequential, rows, asked)
+    return {"rows": rows, "asked": asked, **{name: np.array(value) for name, value in zip(_SUMS, sums, strict=True)}}
 
 
 def _squares(side: Side, others: np.ndarray) -> np.ndarray:

@@ -8,79 +8,106 @@ After its turn a user's residual is that of its new vector and the old items, wh
 import numpy as np
 from numba import njit
 
-_FREE = {"reassoc", "contract", "nsz"}  # not "nnan" nor "ninf": what diverges must be seen
+from tagcore.models.tagicofi.columns_kernel import FREE, dot, gather, scratch_columns, subtract_products
 
 
-@njit(cache=True, nogil=True, fastmath=_FREE)
-def descend(ratings, links, degrees, first, users, items, alpha, beta, step, sequential, moved, pull, curvature):
-    """Moves users first .. first + n - 1 one step down, into `moved`; gives (squared error, roughness) before it.
+@njit(cache=True, nogil=True, fastmath=FREE)
+def descend(ratings, links, degrees, first, users, items, alpha, beta, step, sequential, moved, asked):
+    """Moves users first .. first + n - 1 one step down, into `moved`; gives what was before it:
+    (squared error, roughness, Σ |U_i|²).
 
-    `ratings` and `links` are CSR (starts, ids, values) of these users. To `pull` (M × D) is added Σ e_ij U_i of the
-    items, A step of 0 is the longest that is safe for each user;
-    `curvature` then gets Σ |U_i|² of the items. `sequential` updates the
-    residual after every dimension, otherwise all dimensions step from the same.
+    `ratings` and `links` are CSR (starts, ids, values) of these users. To the first D columns of `asked` is added
+    Σ e_ij U_i of the items, to the last one Σ |U_i|². A step of 0 is the longest that is safe for each user.
+    `sequential` updates the residual after every dimension, otherwise all dimensions step from the same.
     """
     starts, ids, values = ratings
     link_starts, link_ids, link_values = links
     n, width = moved.shape
-    most = 0
-    for i in range(n):
-        most = max(most, starts[i + 1] - starts[i])
-    columns, residual = np.empty((width, most)), np.empty(most)
+    columns = scratch_columns(starts, width)
     rough, slope = np.empty(width), np.empty(width)
-    squares = np.zeros(items.shape[0])
-    if step == 0.0:
-        for j in range(items.shape[0]):
-            for d in range(width):
-                squares[j] += items[j, d] * items[j, d]
-    error, roughness = 0.0, 0.0
+    error, roughness, squares = 0.0, 0.0, 0.0
     for i in range(n):
-        start, size = starts[i], starts[i + 1] - starts[i]
+        rated = slice(starts[i], starts[i + 1])
         own, new = users[first + i], moved[i]
-        for d in range(width):
-            rough[d] = degrees[i] * own[d]
-        for p in range(link_starts[i], link_starts[i + 1]):
-            strength, other = link_values[p], users[link_ids[p]]
-            for d in range(width):
-                rough[d] -= strength * other[d]
+        near = slice(link_starts[i], link_starts[i + 1])
+        _differences(link_ids[near], link_values[near], users, degrees[i], own, rough)
         for d in range(width):
             roughness += rough[d] * own[d]
-        length = alpha + 2.0 * beta * degrees[i]
-        for q in range(size):
-            item = items[ids[start + q]]
-            for d in range(width):
-                columns[d, q] = item[d]
-            residual[q] = values[start + q]
-            if step == 0.0:
-                length += squares[ids[start + q]]
-        for d in range(width):
-            column, u = columns[d], own[d]
-            for q in range(size):
-                residual[q] -= u * column[q]
-        for q in range(size):
-            error += residual[q] * residual[q]
+            squares += own[d] * own[d]
+        mine = gather(ids[rated], values[rated], items, columns)
+        length = subtract_products(columns, own, mine)
+        error += dot(mine, mine)
+        length += alpha + 2.0 * beta * degrees[i]
         delta = step if step > 0.0 else (1.0 / length if length > 0.0 else 0.0)
         for d in range(width):
-            column, total = columns[d], 0.0
-            for q in range(size):
-                total += residual[q] * column[q]
-            slope[d] = delta * (alpha * own[d] + beta * rough[d] - total)
+            slope[d] = delta * (alpha * own[d] + beta * rough[d] - dot(mine, columns[d]))
             if sequential:
-                for q in range(size):
-                    residual[q] += slope[d] * column[q]
-        if not sequential:
-            for d in range(width):
-                column = columns[d]
-                for q in range(size):
-                    residual[q] += slope[d] * column[q]
-        square = 0.0
+                for q in range(mine.size):
+                    mine[q] += slope[d] * columns[d, q]
         for d in range(width):
             new[d] = own[d] - slope[d]
-            square += new[d] * new[d]
-        for q in range(size):
-            target, e = pull[ids[start + q]], residual[q]
-            for d in range(width):
-                target[d] += e * new[d]
-            if step == 0.0:
-                curvature[ids[start + q]] += square
-    return error, roughness
+            if not sequential:
+                for q in range(mine.size):
+                    mine[q] += slope[d] * columns[d, q]
+        _scatter(ids[rated], mine, new, asked)
+    return error, roughness, squares
+
+
+@njit(cache=True, nogil=True, fastmath=FREE)
+def _differences(link_ids, strengths, users, degree, own, rough):
+    """rough = degree · own - Σ strength · neighbour, five sums at a time, which stay in registers."""
+    d = 0
+    while d + 5 <= own.size:
+        a, b, c, e, f = 0.0, 0.0, 0.0, 0.0, 0.0
+        for p in range(link_ids.size):
+            s, other = strengths[p], users[link_ids[p]]
+            a += s * other[d]
+            b += s * other[d + 1]
+            c += s * other[d + 2]
+            e += s * other[d + 3]
+            f += s * other[d + 4]
+        rough[d], rough[d + 1], rough[d + 2], rough[d + 3], rough[d + 4] = a, b, c, e, f
+        d += 5
+    while d < own.size:
+        a = 0.0
+        for p in range(link_ids.size):
+            a += strengths[p] * users[link_ids[p], d]
+        rough[d] = a
+        d += 1
+    for d in range(own.size):
+        rough[d] = degree * own[d] - rough[d]
+
+
+@njit(cache=True, nogil=True, fastmath=FREE)
+def _scatter(ids, residual, new, asked):
+    """Adds e · new to the rows of the items, and |new|² behind it."""
+    width, square = new.size, 0.0
+    for d in range(width):
+        square += new[d] * new[d]
+    for q in range(ids.size):
+        r, row = residual[q], asked[ids[q]]
+        for d in range(width):
+            row[d] += r * new[d]
+        row[width] += square
+
+
+@njit(cache=True, nogil=True, fastmath=FREE)
+def step_items(items, asked, rough, degrees, alpha, gamma, step, moved):
+    """Moves items one step down, into `moved`; gives (Σ |V_j|², roughness) before it.
+
+    `asked` is what `descend` made, `rough` (M × D, or nothing where γ is 0) what the graph of items asks.
+    """
+    squares, roughness = 0.0, 0.0
+    width = items.shape[1]
+    for j in range(items.shape[0]):
+        curvature = alpha + asked[j, width] + 2.0 * gamma * degrees[j]
+        length = step if step > 0.0 else (1.0 / curvature if curvature > 0.0 else 0.0)
+        for d in range(width):
+            own = items[j, d]
+            slope = alpha * own - asked[j, d]
+            squares += own * own
+            if rough.size:
+                slope += gamma * rough[j, d]
+                roughness += rough[j, d] * own
+            moved[j, d] = own - length * slope
+    return squares, roughness

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagcore.base import restore_on_failure
-from tagcore.graph.profiles import item_tag_counts, rated_tag_counts, user_tag_counts
+from tagcore.graph.profiles import item_tag_counts, no_tags, rated_tag_counts, user_tag_counts
 from tagcore.graph.similarity import LAPLACIANS, MEASURES, POSITIVE_MAPS, SCOPES, Likeness
 from tagcore.models.tagicofi.descent import SCHEDULES
 from tagcore.models.tagicofi.growing import grow
@@ -199,14 +199,13 @@ class TagiCoFi(FoldingIn):
         learn(self, ratings, taggings, context)
 
     def _user_tags(self, taggings: UserTaggings | None, rated: sp.csr_matrix) -> sp.csr_matrix:
-        counts = (
-            user_tag_counts(taggings, rated.shape[0]) if self.profiles == "own" else rated_tag_counts(taggings, rated)
-        )
-        return counts if self.beta else sp.csr_matrix(counts.shape)
+        if not self.beta:
+            return no_tags(taggings, rated.shape[0])
+        own = self.profiles == "own"
+        return user_tag_counts(taggings, rated.shape[0]) if own else rated_tag_counts(taggings, rated)
 
     def _item_tags(self, taggings: UserTaggings | None, rated: sp.csr_matrix) -> sp.csr_matrix:
-        counts = item_tag_counts(taggings, rated.shape[1])
-        return counts if self.gamma else sp.csr_matrix(counts.shape)
+        return item_tag_counts(taggings, rated.shape[1]) if self.gamma else no_tags(taggings, rated.shape[1])
 
     def _targets(self, rated: sp.csr_matrix, mean: float | None = None) -> Targets:
         if self.feedback == "counts":

@@ -2,7 +2,8 @@
 
 Row i has the system M_i x = b_i, M_i = B + Σ_q a_q y_q y_qᵀ + r_i I and b_i = Σ_q b_q y_q over its ratings q, y_q the
 vectors of the other side. Ratings have a = 1, b = r and B = 0; counts have a = c - 1, b = c and B = Σ_j y_j y_jᵀ, c
-being the confidence. Cholesky factors are kept as packed lower triangles.
+being the confidence. Cholesky factors are kept as packed lower triangles. A row with fewer ratings than dimensions is
+solved in its ratings: x = Σ_q z_q y_q where (Y Yᵀ + r I) z = b, and r z is what x leaves of b.
 """
 
 import math
@@ -10,29 +11,30 @@ import math
 import numpy as np
 from numba import njit
 
-_FREE = {"reassoc", "contract", "nsz"}
+from tagcore.models.tagicofi.columns_kernel import FREE, dot, five_dots, gather, scratch_columns, subtract_products
 
 
-@njit(cache=True, nogil=True, fastmath=_FREE)
+@njit(cache=True, nogil=True, fastmath=FREE)
 def solve_rows(ratings, weights, others, base, ridges, solved):
     """Solves every row into `solved`; gives Σ (b - x·y)² + (a - 1)(x·y)² over all ratings, and Σ xᵀ B x."""
     starts, ids, values = ratings
     n, width = solved.shape
-    gram, right = np.empty((width, width)), np.empty(width)
+    columns, gram, inverses = scratch_columns(starts, width), np.empty((width, width + 4)), np.empty(width)
     error, spread = 0.0, 0.0
     for i in range(n):
-        _normal_equations(ratings, weights, others, base, ridges[i], i, gram, right)
-        _factorise(gram)
-        row = solved[i]
-        row[:] = right
-        _forward(gram, row)
-        _backward(gram, row)
-        for q in range(starts[i], starts[i + 1]):
-            other, score = others[ids[q]], 0.0
-            for d in range(width):
-                score += row[d] * other[d]
-            error += (values[q] - score) ** 2
-            if weights.size:
+        row, mine = solved[i], slice(starts[i], starts[i + 1])
+        if starts[i + 1] - starts[i] < width and ridges[i] > 0.0 and not weights.size:
+            error += _solve_few(ids[mine], values[mine], others, ridges[i], gram, inverses, row)
+            continue
+        rest = _normal_equations(ratings, weights, others, base, ridges[i], i, columns, gram, row)
+        _factorise(gram, inverses)
+        _forward(gram, inverses, row)
+        _backward(gram, inverses, row)
+        subtract_products(columns, row, rest)
+        error += dot(rest, rest)
+        if weights.size:
+            for q in range(starts[i], starts[i + 1]):
+                score = values[q] - rest[q - starts[i]]
                 error += (weights[q] - 1.0) * score * score
         for c in range(width):
             for d in range(width):
@@ -40,7 +42,26 @@ def solve_rows(ratings, weights, others, base, ridges, solved):
     return error, spread
 
 
-@njit(cache=True, nogil=True, fastmath=_FREE)
+@njit(cache=True, nogil=True, fastmath=FREE)
+def _solve_few(ids, values, others, ridge, gram, inverses, row):
+    """Solves a row with few ratings; gives its squared error."""
+    z, inverses = values.copy(), inverses[: ids.size]
+    for p in range(ids.size):
+        for q in range(p + 1):
+            gram[p, q] = dot(others[ids[p]], others[ids[q]])
+        gram[p, p] += ridge
+    _factorise(gram, inverses)
+    _forward(gram, inverses, z)
+    _backward(gram, inverses, z)
+    row[:] = 0.0
+    for q in range(ids.size):
+        other = others[ids[q]]
+        for d in range(row.size):
+            row[d] += z[q] * other[d]
+    return ridge * ridge * dot(z, z)
+
+
+@njit(cache=True, nogil=True, fastmath=FREE)
 def squared_error(ratings, weights, others, base, rows):
     """What `solve_rows` gives, of rows that are known."""
     starts, ids, values = ratings
@@ -60,14 +81,14 @@ def squared_error(ratings, weights, others, base, rows):
     return error, spread
 
 
-@njit(cache=True, nogil=True, fastmath=_FREE)
+@njit(cache=True, nogil=True, fastmath=FREE)
 def factor_rows(ratings, weights, others, base, ridges, factors, rights):
     """The packed Cholesky factors of all systems, and their right sides."""
     n, width = rights.shape
-    gram = np.empty((width, width))
+    columns, gram, inverses = scratch_columns(ratings[0], width), np.empty((width, width + 4)), np.empty(width)
     for i in range(n):
-        _normal_equations(ratings, weights, others, base, ridges[i], i, gram, rights[i])
-        _factorise(gram)
+        _normal_equations(ratings, weights, others, base, ridges[i], i, columns, gram, rights[i])
+        _factorise(gram, inverses)
         at = 0
         for c in range(width):
             for d in range(c + 1):
@@ -75,19 +96,15 @@ def factor_rows(ratings, weights, others, base, ridges, factors, rights):
                 at += 1
 
 
-@njit(cache=True, nogil=True, fastmath=_FREE)
+@njit(cache=True, nogil=True, fastmath=FREE)
 def multiply_rows(factors, links, first, beta, rows, image, preconditioned):
     """image = M x - β S x of rows first .. first + n - 1 of x, and M⁻¹ image beside it."""
     link_starts, link_ids, link_values = links
     n, width = image.shape
-    gram, neighbours = np.zeros((width, width)), np.empty(width)
+    gram, inverses, neighbours = np.zeros((width, width)), np.empty(width), np.empty(width)
     for i in range(n):
         own = rows[first + i]
-        at = 0
-        for c in range(width):
-            for d in range(c + 1):
-                gram[c, d] = factors[i, at]
-                at += 1
+        _unpack(factors[i], gram, inverses)
         neighbours[:] = 0.0
         for p in range(link_starts[i], link_starts[i + 1]):
             strength, other = beta * link_values[p], rows[link_ids[p]]
@@ -104,75 +121,85 @@ def multiply_rows(factors, links, first, beta, rows, image, preconditioned):
             for d in range(c + 1):
                 total += gram[c, d] * half[d]
             image[i, c] = total - neighbours[c]
-        _forward(gram, neighbours)
-        _backward(gram, neighbours)
+        _forward(gram, inverses, neighbours)
+        _backward(gram, inverses, neighbours)
         for d in range(width):
             preconditioned[i, d] = own[d] - neighbours[d]
 
 
-@njit(cache=True, nogil=True, fastmath=_FREE)
+@njit(cache=True, nogil=True, fastmath=FREE)
 def solve_factored(factors, rights, solved):
     """solved = M⁻¹ rights, row by row."""
     n, width = rights.shape
-    gram = np.zeros((width, width))
+    gram, inverses = np.zeros((width, width)), np.empty(width)
     for i in range(n):
-        at = 0
-        for c in range(width):
-            for d in range(c + 1):
-                gram[c, d] = factors[i, at]
-                at += 1
+        _unpack(factors[i], gram, inverses)
         solved[i] = rights[i]
-        _forward(gram, solved[i])
-        _backward(gram, solved[i])
+        _forward(gram, inverses, solved[i])
+        _backward(gram, inverses, solved[i])
 
 
-@njit(cache=True, nogil=True, fastmath=_FREE)
-def _normal_equations(ratings, weights, others, base, ridge, i, gram, right):
-    """The lower triangle of M and the right side of row i."""
+@njit(cache=True, nogil=True, fastmath=FREE)
+def _normal_equations(ratings, weights, others, base, ridge, i, columns, gram, right):
+    """The lower triangle of M, in the first columns of `gram`, and the right side of row i; `columns`
+    get its y. Gives its values."""
     starts, ids, values = ratings
-    width = right.size
+    mine, width = slice(starts[i], starts[i + 1]), right.size
+    own = gather(ids[mine], values[mine], others, columns)
     for c in range(width):
-        right[c] = 0.0
+        weighed = columns[c, : own.size]
+        if weights.size:
+            weighed = weighed.copy()
+            weighed[: starts[i + 1] - starts[i]] *= weights[mine]
+        for d in range(0, c + 1, 5):
+            gram[c, d], gram[c, d + 1], gram[c, d + 2], gram[c, d + 3], gram[c, d + 4] = five_dots(weighed, columns, d)
         for d in range(c + 1):
-            gram[c, d] = base[c, d]
+            gram[c, d] += base[c, d]
         gram[c, c] += ridge
-    for q in range(starts[i], starts[i + 1]):
-        other, value = others[ids[q]], values[q]
-        weight = weights[q] if weights.size else 1.0
-        for c in range(width):
-            right[c] += value * other[c]
-            x = weight * other[c]
-            for d in range(c + 1):
-                gram[c, d] += x * other[d]
+        right[c] = dot(own, columns[c])
+    return own
 
 
-@njit(cache=True, nogil=True, fastmath=_FREE)
-def _factorise(gram):
-    """The lower Cholesky factor in place; a direction without any weight gets none."""
-    for c in range(gram.shape[0]):
-        for d in range(c + 1):
+@njit(cache=True, nogil=True, fastmath=FREE)
+def _factorise(gram, inverses):
+    """The lower Cholesky factor in place, and what its diagonal is divided by; a direction without any weight gets
+    none."""
+    for c in range(inverses.size):
+        for d in range(c):
             total = gram[c, d]
             for e in range(d):
                 total -= gram[c, e] * gram[d, e]
-            if c == d:
-                gram[c, c] = math.sqrt(total) if total > 0.0 else 0.0
-            else:
-                gram[c, d] = total / gram[d, d] if gram[d, d] > 0.0 else 0.0
+            gram[c, d] = total * inverses[d]
+        total = gram[c, c]
+        for e in range(c):
+            total -= gram[c, e] * gram[c, e]
+        gram[c, c] = math.sqrt(total) if total > 0.0 else 0.0
+        inverses[c] = 1.0 / gram[c, c] if total > 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True, fastmath=_FREE)
-def _forward(factor, x):
+@njit(cache=True, nogil=True, fastmath=FREE)
+def _unpack(factor, gram, inverses):
+    """The lower triangle that a packed factor is, and what divides by its diagonal."""
+    at = 0
+    for c in range(inverses.size):
+        for d in range(c + 1):
+            gram[c, d] = factor[at]
+            at += 1
+        inverses[c] = 1.0 / gram[c, c] if gram[c, c] > 0.0 else 0.0
+
+
+@njit(cache=True, nogil=True, fastmath=FREE)
+def _forward(factor, inverses, x):
     for c in range(x.size):
         total = x[c]
         for d in range(c):
             total -= factor[c, d] * x[d]
-        x[c] = total / factor[c, c] if factor[c, c] > 0.0 else 0.0
+        x[c] = total * inverses[c]
 
 
-@njit(cache=True, nogil=True, fastmath=_FREE)
-def _backward(factor, x):
+@njit(cache=True, nogil=True, fastmath=FREE)
+def _backward(factor, inverses, x):
     for c in range(x.size - 1, -1, -1):
-        total = x[c]
-        for d in range(c + 1, x.size):
-            total -= factor[d, c] * x[d]
-        x[c] = total / factor[c, c] if factor[c, c] > 0.0 else 0.0
+        x[c] *= inverses[c]
+        for d in range(c):
+            x[d] -= factor[c, d] * x[c]

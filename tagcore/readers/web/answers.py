@@ -41,7 +41,7 @@ def parse_body(role: str, url: str, content_type: str, body: bytes) -> dict[str,
         if role == "sitemap":
             return {"refused": "not a sitemap"}
         if role == "page" and (looks_like_feed(body) or looks_like_sitemap(body)):
-            return {"refused": "a list, not a page"}
+            return {"refused": "a list and no page"}
         text = decode_page(body, content_type)
         page = read_plain(text) if content_type.startswith("text/plain") else read_page(text, url)
     except (BadXml, ValueError):

@@ -56,7 +56,7 @@ def test_all_good_pages_are_stored_once_and_the_bad_ones_counted(broken_site):
         assert " ".join(note.text.split()) in " ".join(document["text"].split())
     assert "Crème brûlée" in found[address + "/fault/letters"]["title"]
     assert counts.refused == {
-        "a list, not a page": 1,
+        "a list and no page": 1,
         "connection failed": 1,
         "damaged body": 1,
         "not readable": 1,

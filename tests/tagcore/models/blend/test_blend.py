@@ -80,7 +80,8 @@ def test_products_are_the_products():
 def pairs_of(scores, words, pool, counts, lead=expit):
     best, best_scores = kernel.best_ranks(scores)
     likely = lead(best_scores[0, :, : kernel.OTHERS + 1])
-    return kernel.pair_features(scores, best, best_scores, likely, words, pool, counts.arrays)
+    starts = np.concatenate([[0], np.cumsum(words)]).astype(np.int32)
+    return kernel.pair_features(scores, best, best_scores, likely, starts, pool, counts.arrays)
 
 
 def test_features_of_pairs_are_those_of_the_definition():

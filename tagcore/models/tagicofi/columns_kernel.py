@@ -1,0 +1,67 @@
+"""Vectors of what a row has rated, gathered dimension by dimension, so that passes over them run along memory.
+
+Columns are as long as a multiple of eight, with zeros behind the last: so passes are whole vector instructions.
+"""
+
+import numpy as np
+from numba import njit
+
+FREE = {"reassoc", "contract", "nsz"}  # not "nnan" nor "ninf": what diverges must be seen
+
+
+@njit(cache=True, nogil=True)
+def scratch_columns(starts, width):
+    """Room for the columns of the longest row: `width` of them and zeros behind, to a multiple of five, then a last one
+    for its values."""
+    most = 0
+    for i in range(starts.size - 1):
+        most = max(most, starts[i + 1] - starts[i])
+    return np.zeros(((width + 4) // 5 * 5 + 1, (most + 7) // 8 * 8))
+
+
+@njit(cache=True, nogil=True)
+def gather(ids, values, vectors, columns):
+    """Fills in the columns of one row; gives its values, as long as they are."""
+    own, size = columns[columns.shape[0] - 1], (ids.size + 7) // 8 * 8
+    for q in range(ids.size):
+        vector = vectors[ids[q]]
+        for d in range(vector.size):
+            columns[d, q] = vector[d]
+        own[q] = values[q]
+    for q in range(ids.size, size):
+        columns[:, q] = 0.0
+    return own[:size]
+
+
+@njit(cache=True, nogil=True, fastmath=FREE)
+def subtract_products(columns, own, rest):
+    """rest -= own · columns; gives Σ columns²."""
+    square = 0.0
+    for d in range(own.size):
+        column, weight = columns[d], own[d]
+        for q in range(rest.size):
+            rest[q] -= weight * column[q]
+            square += column[q] * column[q]
+    return square
+
+
+@njit(cache=True, nogil=True, fastmath=FREE)
+def dot(left, right):
+    total = 0.0
+    for q in range(left.size):
+        total += left[q] * right[q]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=FREE)
+def five_dots(left, columns, first):
+    """The products of one vector with columns first .. first + 4, in one pass."""
+    v, w, x, y, z = columns[first], columns[first + 1], columns[first + 2], columns[first + 3], columns[first + 4]
+    a, b, c, d, e = 0.0, 0.0, 0.0, 0.0, 0.0
+    for q in range(left.size):
+        a += left[q] * v[q]
+        b += left[q] * w[q]
+        c += left[q] * x[q]
+        d += left[q] * y[q]
+        e += left[q] * z[q]
+    return a, b, c, d, e

@@ -1,0 +1,110 @@
+"""Rivals as programs of another Python: what they say is measured as our own suggestions are."""
+
+import json
+import stat
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+
+from tagcore.features.build import make_features
+from tagcore.features.rows import InMemory, StoredRows
+from tagcore.features.split import Split
+from tagcore.metrics.evaluate_model import evaluate
+from tagcore.metrics.evaluation import Evaluation
+from tagcore.store.datasets import Dataset
+from tagcore.text import Vectoriser
+from tasks.costs import folder_megabytes
+from tasks.memory import watch_memory
+from tasks.recipe_settings import MeasureSettings, RivalSettings
+from tasks.rivals.measure import GivenScores, measure_rival, measure_rivals, scores_of
+from tasks.settings import Settings
+from tasks.workspace import Workspace
+from tests.tagcore.features.test_build import text_corpus
+
+MEASURES = MeasureSettings(ks=[1, 5])
+
+# suggests the first true tag of every document with 0.9, and tag 0 besides, and says what it was told
+FAKE = """
+import json, sys
+import pyarrow as pa, pyarrow.parquet as pq
+from pathlib import Path
+_, name, features, out, k, settings = sys.argv[1:]
+if name == "napkinxc":
+    sys.exit("no such luck")
+tags = pq.read_table(Path(features) / "test.parquet")["tags"].to_pylist()
+first = [[of_one[0]] + [0] * (of_one[0] != 0) for of_one in tags]
+table = {"tags": pa.array(first, pa.list_(pa.int32())), "scores": pa.array([[0.9, 0.1][: len(f)] for f in first])}
+pq.write_table(pa.table(table), Path(out) / "suggestions.parquet")
+(Path(out) / "model").mkdir()
+(Path(out) / "model" / "weights").write_bytes(b"0" * 2500)
+told = {"train_cpu_seconds": 2.0, "train_seconds": 3.0, "predict_cpu_seconds": len(tags) * 7e-6, "working_mib": 5.0}
+print("chatter"); print(json.dumps(told))
+"""
+
+
+@pytest.fixture
+def prepared(tmp_path) -> Path:
+    text_corpus().save(tmp_path / "corpus", parameters={})
+    make_features(Dataset.open(tmp_path / "corpus", "corpus"), tmp_path / "features", Vectoriser(), Split(test=0.3))
+    return tmp_path / "features"
+
+
+@pytest.fixture
+def workspace(tmp_path) -> Workspace:
+    (tmp_path / "fake.py").write_text(FAKE)
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{tmp_path / "fake.py"}" "$@"\n')
+    python.chmod(python.stat().st_mode | stat.S_IXUSR)
+    return Workspace.from_settings(Settings(home=tmp_path, rivals={"omikuji": python, "napkinxc": python}))
+
+
+def test_a_rival_is_measured_on_the_held_out_documents(prepared, workspace):
+    rival = RivalSettings(rival="omikuji", settings={"n_trees": 1})
+    folder = measure_rival.fn(rival, prepared, MEASURES, workspace).result()
+    summary = Evaluation.load(folder).summary
+    assert summary["P@1"].value == 1
+    assert summary["ECE"].value < 0.2
+    costs = {name: summary[name].value for name in ("train CPU s", "µs a document", "model MB", "working MiB")}
+    assert costs == pytest.approx({"train CPU s": 2, "µs a document": 7, "model MB": 0.0025, "working MiB": 5})
+    assert json.loads((folder / "record.json").read_text())["seconds"] == 3
+    again = measure_rival.fn(rival, prepared, MEASURES, workspace)
+    assert (again.name, again.result()) == ("Cached", folder)
+    other = measure_rival.fn(RivalSettings(rival="omikuji"), prepared, MEASURES, workspace).result()
+    assert other != folder
+
+
+def test_a_rival_that_fails_or_is_not_there_is_named(prepared, workspace, tmp_path):
+    with pytest.raises(ValueError, match=r"napkinxc: .*python ended with 1 and said: no such luck"):
+        measure_rival.fn(RivalSettings(rival="napkinxc"), prepared, MEASURES, workspace)
+    bare = Workspace.from_settings(Settings(home=tmp_path))
+    assert measure_rivals([RivalSettings(rival="omikuji")], prepared, MEASURES, bare) == []
+
+
+def test_given_scores_are_measured_as_those_of_a_model(prepared):
+    rows = StoredRows.open(prepared, "test")
+    n = rows.n_rows
+    random = np.random.default_rng(0)
+    scores = random.random((n, rows.n_labels))
+    best = np.argsort(-scores, axis=1)[:, :3]
+    table = pa.table({"tags": best.tolist(), "scores": np.take_along_axis(scores, best, axis=1).tolist()})
+    labels = rows.labels(slice(0, n))
+    identity = InMemory(sp.identity(n, np.float64, "csr"), labels)
+    given = evaluate(GivenScores(scores_of(table, rows.n_labels)), identity, ks=[1, 3]).summary
+    truth = labels.toarray() > 0
+    assert given["P@3"].value == pytest.approx(np.take_along_axis(truth, best, axis=1).mean())
+    with pytest.raises(ValueError, match="suggested a tag twice"):
+        scores_of(pa.table({"tags": [[1, 1]], "scores": [[0.5, 0.4]]}), rows.n_labels)
+
+
+def test_memory_is_seen_while_it_is_held(tmp_path):
+    with watch_memory() as memory:
+        held = np.ones(40 << 17)
+        assert held.sum() > 0
+    assert 30 < memory.mebibytes < 200
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "file").write_bytes(b"0" * 4000)
+    assert folder_megabytes(tmp_path) == 0.004

@@ -1,7 +1,7 @@
 """From a stored corpus to rows of word weights and tags."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow.compute as pc
@@ -148,7 +148,8 @@ def find_newest(corpus: Path, split: SplitSettings) -> tuple[int, int] | None:
 
 
 def _microseconds(time: datetime) -> int:
-    return round(time.timestamp() * 1e6)
+    """Since 1970; a time without a zone is UTC."""
+    return round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1e6)
 
 
 def has_official_split(corpus: Path) -> bool:

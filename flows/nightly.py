@@ -51,7 +51,7 @@ class NightlyResult:
     tables: list[PageTable] = field(default_factory=list)  # of a night among nights: how models were trained, and why
 
 
-@flow(name="nightly", flow_run_name="nightly {recipe.name}")
+@flow(name="nightly", flow_run_name="{recipe.name} on {recipe.data.shown}")
 def nightly(recipe: Recipe, full: bool = False) -> NightlyResult:
     """Follows a recipe with its first seed, and promotes the best model of the night if it beats the one in service.
 
@@ -128,8 +128,7 @@ def end_night(
 
 def facts_of(decision: Decision, examples: list[Any], tables: list[PageTable]) -> PageFacts:
     """What the page tells of a decision."""
-    verdict = "put into service" if decision.promoted else "not put into service"
-    told = f"{decision.name} version {decision.challenger} ({decision.model}): {verdict}, {decision.reason}"
+    told = f"{decision.name} version {decision.challenger} ({decision.model}): {decision.verdict}, {decision.reason}"
     guards = [(guard.name, guard.passed, guard.found, guard.needed) for guard in decision.guards]
     more = [Section(title, sorting_table(head, rows, "words")) for title, head, rows in tables]
     return PageFacts(told, guards, examples, decision.in_service, more)

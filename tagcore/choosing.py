@@ -42,7 +42,8 @@ def choose_in_turn(
     kept where the mean gain is above its standard error; of options that change the same setting a later one may take
     an earlier one's place.
     """
-    begun, kept = clock(), Changes()
+    begun = clock()
+    kept: Changes = {}
     trials: list[Trial] = []
     for number, option in enumerate(options):
         if clock() - begun > seconds:

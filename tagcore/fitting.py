@@ -80,7 +80,7 @@ def warm_up(model: TagModel, rows: Rows, further: bool = False) -> None:
     with suppress(ValueError):  # a corner may be too small for what the whole is large enough for
         brief.fit(corner, Y[:, :20]).top_k(corner, 2)
         if further:
-            brief.partial_fit(corner, Y[:, :20])  # type: ignore[attr-defined]
+            brief.partial_fit(corner, Y[:, :20])
 
 
 def fit_calibrated(

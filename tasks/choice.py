@@ -84,7 +84,8 @@ def with_changes(recipe: Recipe, changes: Changes) -> Recipe:
         if group == "features":
             features[rest[0]] = value
         else:
-            models = [_with_parameter(model, *rest, value) for model in models]
+            name, parameter = rest
+            models = [_with_parameter(model, name, parameter, value) for model in models]
     return recipe.model_copy(
         update={
             "features": recipe.features.on_top_of(**features),

@@ -1,7 +1,7 @@
 """From a stored corpus to rows of word weights and tags."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow.compute as pc
@@ -11,6 +11,7 @@ from prefect.states import State
 from tagcore.features.build import VECTORISER, FeatureView, make_features
 from tagcore.features.corpus_reader import CorpusReader, document_times
 from tagcore.features.growth import extend_features
+from tagcore.features.ledger import stands_as_it_was
 from tagcore.features.split import Split, newest_cut
 from tagcore.store.datasets import Dataset
 from tagcore.text import Vectoriser
@@ -92,7 +93,11 @@ def _extended(
             for kind in ("features", "ledger")
         )
         corpus = Dataset.open(data, "corpus", verify=False)
-        extend_features(corpus, folder, before, ledger, grown, split, progress=step, **plan.manifest)
+        last = stored_folder(workspace.store, "ledger", ledger.manifest["inputs"]["ledger"])
+        as_it_was = split.min_tag_df == 1 and stands_as_it_was(ledger, Dataset.open(last, "ledger", verify=False))
+        extend_features(
+            corpus, folder, before, ledger, grown, split, as_it_was=as_it_was, progress=step, **plan.manifest
+        )
         step.remark = why
 
     return run_cached(plan, title, make)
@@ -143,7 +148,8 @@ def find_newest(corpus: Path, split: SplitSettings) -> tuple[int, int] | None:
 
 
 def _microseconds(time: datetime) -> int:
-    return round(time.timestamp() * 1e6)
+    """Since 1970; a time without a zone is UTC."""
+    return round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1e6)
 
 
 def has_official_split(corpus: Path) -> bool:

@@ -14,6 +14,7 @@ from tagcore.corpus import DOCUMENT_FIELDS
 from tagcore.metrics.catalogue import find, primary_names
 from tagcore.readers.web.urls import without_logins
 from tasks.feature_settings import FeatureSettings
+from tasks.nights.settings import WarmSettings
 from tasks.recipe_part import RecipePart
 from tasks.recipe_settings import (
     ChoiceSettings,
@@ -24,7 +25,6 @@ from tasks.recipe_settings import (
     RivalSettings,
     SplitSettings,
     TuningSettings,
-    WarmSettings,
 )
 from tasks.search.space import SearchRange, Space
 from tasks.setting_names import settings_beside

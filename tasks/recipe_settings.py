@@ -1,7 +1,7 @@
 """The groups of a recipe's settings: data, split, models, measures, tuning and promotion."""
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import pairwise
 from typing import Annotated, Any, Literal, get_args
 
@@ -120,6 +120,8 @@ class DataSettings(RecipePart):
                 raise ValueError("a source without a name, expected a path or an address")
             if is_url(one) and has_login(one):
                 raise ValueError("an address with a user or a password, which would be written down; see `logins`")
+            if "://" in one and not is_url(one):
+                raise ValueError("an address of another kind, expected http:// or https://, or a path")
         return source
 
     @property
@@ -148,11 +150,9 @@ class DataSettings(RecipePart):
 class SplitSettings(RecipePart):
     """`auto` takes the source's own split where it has one, and draws by document id elsewhere.
 
-    `newest` holds out the share of the documents that were first tagged last, which is what `auto` means for a night
-    where all have a time; the nights that follow keep those, and draw their share of what came later.
-
-    Ratings are drawn by user and item; of these `newest` holds out the latest share of every user's, which is what
-    `auto` means where all have a time.
+    `newest` holds out the share of the documents that were tagged last, and a drawn share of what comes later: what
+    `auto` means for nights where all have a time. Ratings are drawn by user and item; of these `newest` holds out the
+    latest share of every user's, which is what `auto` means where all have a time.
     """
 
     kind: Literal["auto", "official", "drawn", "newest"] = "auto"
@@ -180,11 +180,6 @@ class SplitSettings(RecipePart):
         if not (test >= 1 if isinstance(test, int) else 0 < test < 1):
             raise ValueError("expected a share between 0 and 1, or a whole number of documents")
         return test
-
-    @field_validator("after", "until")
-    @classmethod
-    def _with_a_zone(cls, time: datetime | None) -> datetime | None:
-        return time if time is None or time.tzinfo else time.replace(tzinfo=UTC)
 
     @field_validator("redraw")
     @classmethod
@@ -306,23 +301,6 @@ class MeasureSettings(RecipePart):
             if k is not None and k not in (*known.data.get("ks", ()), SUGGESTED):
                 raise ValueError(f"{name!r} is not measured, expected a k of ks")
         return columns
-
-
-class WarmSettings(RecipePart):
-    """When a night goes on from the models of the night before, instead of training all from nothing.
-
-    Words and tags that are new are then appended and only new documents are learnt. Each limit counts since idf was
-    last learnt; where one is passed, words are weighed anew and every model is trained from nothing.
-    """
-
-    enabled: bool = True
-    max_nights: int = Field(6, ge=0, description="in a row")
-    max_days: float = Field(8, gt=0, description="since then")
-    max_new: float = Field(0.5, ge=0, description="new documents for each that was there")
-    max_unknown: float = Field(0.2, ge=0, le=1, description="of the words of new documents were not known then")
-    max_changed: float = Field(0.05, ge=0, le=1, description="of the documents have another text or other tags")
-    max_gone: float = Field(0.05, ge=0, le=1, description="of the documents are no longer there, and still learnt")
-    max_removed_tags: int = Field(0, ge=0, description="tags that the data no longer name, and that models still give")
 
 
 class ChoiceSettings(RecipePart):

@@ -47,8 +47,9 @@ def ingest(
     from infra.cli.values import parse_pairs
 
     console = Console(as_json)
+    preset = None
     if from_ is not None:
-        data = [_known_set(data, from_)]
+        data, preset = _known_set(data, from_)
     settings = {f"data.options.{key}": value for key, value in parse_pairs(option).items()}
     if format is not None:
         settings["data.options.format"] = format
@@ -56,7 +57,7 @@ def ingest(
     if len(data) > 1:
         settings["data.source"] = data
     only = data[0] if len(data) == 1 else None
-    recipe = recipe_from_options(usual_preset(data[0]), only, set_, skip_bad_rows, settings, data_name=name)
+    recipe = recipe_from_options(preset or usual_preset(data[0]), only, set_, skip_bad_rows, settings, data_name=name)
     for line in _recognised(recipe):
         console.say(line)
     with console.session(home):
@@ -82,13 +83,15 @@ def ingest(
         print(f"{folder}: " + ", ".join(f"{n:,} {name}" for name, n in counts.items()))
 
 
-def _known_set(named: list[str], place: str) -> str:
-    """The data set of this name in a folder or file, as a source."""
-    from tagcore.readers.cards import find_set
+def _known_set(named: list[str], place: str) -> tuple[list[str], str]:
+    """The data set of this name in a folder or file, as sources, and the preset for such data."""
+    from tagcore.readers.known_sets import card_named, find_set
+    from tagcore.readers.ratings.cards import RatingCard
 
     if len(named) != 1:
         raise ValueError(f"--from {place}: {len(named)} names before it, expected that of one known data set")
-    return find_set(named[0], place)
+    source = find_set(named[0], place)
+    return [source], "ratings" if isinstance(card_named(named[0]), RatingCard) else usual_preset(source)
 
 
 def _recognised(recipe: "Recipe") -> Iterator[str]:

@@ -60,7 +60,7 @@ def write_ledger(
         for group, documents, further in zip(
             CorpusReader(corpus, split), corpus.blocks("documents", ["id"]), fields, strict=False
         ):
-            hashes = _content_hashes(group, further), _sums(tag_hashes[group.tags.indices], group.tags.indptr)
+            hashes = {"text": _content_hashes(group, further), **_hashes_of_tags(group, tag_hashes)}
             tables.append(_rows(documents["id"], group, hashes, night, known))
             writer.append("documents", tables[-1])
         changes = _changes(pa.concat_tables(tables), known)
@@ -80,9 +80,9 @@ def stay_on_sides(corpus: Dataset, split: Split, before: Dataset) -> Split:
 
 
 def _rows(
-    ids: pa.ChunkedArray, group: RowGroup, hashes: tuple[np.ndarray, np.ndarray], night: int, known: pa.Table | None
+    ids: pa.ChunkedArray, group: RowGroup, hashes: dict[str, np.ndarray], night: int, known: pa.Table | None
 ) -> pa.Table:
-    n, (texts, tags) = len(group.used), hashes
+    n = len(group.used)
     columns: dict[str, Any] = {
         "id": ids,
         "since": np.full(n, night, np.int32),
@@ -92,18 +92,19 @@ def _rows(
         "new": group.used.copy(),
         "changed": np.zeros(n, bool),
         "retagged": np.zeros(n, bool),
-        "text": texts,
-        "tags": tags,
+        **hashes,
     }
     if known is not None:
         columns["before"] = at = _places(ids, known)
         old = np.flatnonzero(at >= 0)
         at = at[old]
-        columns["since"][old] = _column(known, "since")[at]
-        columns["new"][old] &= ~_column(known, "used")[at]
+        took_part = _column(known, "used")[at]  # who was untagged before comes tonight
+        columns["since"][old] = np.where(took_part, _column(known, "since")[at], night)
+        columns["new"][old] &= ~took_part
         stays = group.used[old] & ~columns["new"][old]
-        columns["changed"][old] = stays & (_column(known, "text")[at] != texts[old])
-        columns["retagged"][old] = stays & ~columns["changed"][old] & (_column(known, "tags")[at] != tags[old])
+        other = {name: _column(known, name)[at] != hashes[name][old] for name in ("text", "tags")}
+        columns["changed"][old] = stays & other["text"]
+        columns["retagged"][old] = stays & ~other["text"] & other["tags"]
     return pa.table([columns[field.name] for field in LEDGER], schema=LEDGER)
 
 
@@ -124,6 +125,27 @@ def _changes(table: pa.Table, known: pa.Table | None) -> Changes:
         gone=gone,
         swapped=swapped,
     )
+
+
+def stands_as_it_was(ledger: Dataset, before: Dataset) -> bool:
+    """Whether every document of the night before is in its place with the same text and taggings: then all that is new
+    stands behind."""
+    columns = ["before", "used", "held_out", "text", "counts"]
+    known, now = before.read("documents", columns), ledger.read("documents", columns)
+    if len(known) > len(now):
+        return False
+    now = now.slice(0, len(known))
+    if not np.array_equal(_column(now, "before"), np.arange(len(known))):
+        return False
+    return all(np.array_equal(_column(known, name), _column(now, name)) for name in columns[1:])
+
+
+def _hashes_of_tags(group: RowGroup, tag_hashes: np.ndarray) -> dict[str, np.ndarray]:
+    tags, counts = tag_hashes[group.tags.indices], group.tags.data.astype(np.uint64)
+    return {
+        "tags": _sums(tags, group.tags.indptr),
+        "counts": _sums(mix.py_func(tags ^ counts * GOLDEN), group.tags.indptr),
+    }
 
 
 def _content_hashes(group: RowGroup, fields: pa.Table | None) -> np.ndarray:

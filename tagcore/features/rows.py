@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from tagcore.corpus import csr_from_lists
 from tagcore.features.build import VECTORISER
 from tagcore.shards import Executor, Shards, row_shards
-from tagcore.store.datasets import Dataset, StoreError
+from tagcore.store.datasets import Dataset, StoreError, part_name
 from tagcore.store.storage import Folder, Storage
 from tagcore.text import Vectoriser
 
@@ -101,20 +101,25 @@ class StoredRows:
     edges: tuple[int, ...]  # the first row of every row group, and the number of rows
     n_features: int
     n_labels: int
+    groups_of_files: tuple[int, ...] = ()  # row groups of each file of the side; none: all are of one
 
     @classmethod
     def open(cls, folder: Path | str, side: str) -> "StoredRows":
         """Compares schemas, sizes and counts with the manifest, and reads no row."""
         data = Dataset.open(folder, "features", verify=False)
-        with pq.ParquetFile(data.folder / f"{side}.parquet") as file:
-            sizes = [file.metadata.row_group(g).num_rows for g in range(file.num_row_groups)]
+        sizes = []
+        for name in data.files_of(side):
+            with pq.ParquetFile(data.folder / name) as file:
+                sizes.append([file.metadata.row_group(g).num_rows for g in range(file.num_row_groups)])
         n_features = len(Vectoriser.load(data.folder / VECTORISER).idf_)
-        edges = tuple(itertools.accumulate(sizes, initial=0))
-        return cls(Folder(data.folder.absolute()), side, edges, n_features, data.counts["tags"])
+        edges = tuple(itertools.accumulate(itertools.chain(*sizes), initial=0))
+        place, files = Folder(data.folder.absolute()), tuple(map(len, sizes))
+        return cls(place, side, edges, n_features, data.counts["tags"], files)
 
     @property
-    def file(self) -> str:
-        return f"{self.side}.parquet"
+    def files(self) -> list[str]:
+        """The names of the files that are read."""
+        return [part_name(self.side, number) for number in range(max(1, len(self.groups_of_files)))]
 
     @property
     def n_rows(self) -> int:
@@ -150,29 +155,37 @@ class StoredRows:
         return [_stacked([block[i] for block in blocks], width) for i, (_, _, width) in enumerate(columns)]
 
     def _read(self, groups: list[int], columns: list[ListColumns]) -> list[list[sp.csr_matrix]]:
+        read: list[list[sp.csr_matrix]] = []
+        first = 0
+        for name, n in zip(self.files, self.groups_of_files or (len(self.edges) - 1,), strict=True):
+            if here := [group - first for group in groups if first <= group < first + n]:
+                read += self._read_file(name, np.diff(self.edges)[first : first + n], here, columns)
+            first += n
+        return read
+
+    def _read_file(
+        self, name: str, expected: np.ndarray, groups: list[int], columns: list[ListColumns]
+    ) -> list[list[sp.csr_matrix]]:
         try:
             with (
-                self.storage.open(self.file) as content,
+                self.storage.open(name) as content,
                 pq.ParquetFile(content, page_checksum_verification=True) as file,
             ):
                 sizes = tuple(file.metadata.row_group(g).num_rows for g in range(file.num_row_groups))
-                if sizes != tuple(np.diff(self.edges)):
-                    raise StoreError(f"{self._where()}: row groups of {sizes} rows, expected {np.diff(self.edges)}")
-                return [self._group(file, group, columns) for group in groups]
+                if sizes != tuple(expected):
+                    raise StoreError(f"{self.storage}/{name}: row groups of {sizes} rows, expected {expected}")
+                return [self._group(file, name, group, columns) for group in groups]
         except FileNotFoundError as error:
-            raise StoreError(f"{self._where()}: is missing") from error
+            raise StoreError(f"{self.storage}/{name}: is missing") from error
         except (pa.ArrowInvalid, OSError) as error:
-            raise StoreError(f"{self._where()}: not a parquet file ({error})") from error
+            raise StoreError(f"{self.storage}/{name}: not a parquet file ({error})") from error
 
-    def _group(self, file: pq.ParquetFile, group: int, columns: list[ListColumns]) -> list[sp.csr_matrix]:
+    def _group(self, file: pq.ParquetFile, name: str, group: int, columns: list[ListColumns]) -> list[sp.csr_matrix]:
         try:
             table = file.read_row_group(group, columns=[name for pair in columns for name in pair[:2]])
             return [_matrix(table, *pair) for pair in columns]
         except (pa.ArrowException, OSError, ValueError) as error:
-            raise StoreError(f"{self._where()}: row group {group} is damaged ({error})") from error
-
-    def _where(self) -> str:
-        return f"{self.storage}/{self.file}"
+            raise StoreError(f"{self.storage}/{name}: row group {group} is damaged ({error})") from error
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ work is done) and the hash of every file. A folder appears by one rename, so it 
 """
 
 import hashlib
+import itertools
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tagcore.store.files import new_folder, write_text
+from tagcore.store.files import link_or_copy, new_folder, write_text
 from tagcore.store.schemas import KINDS, LATER, VERSION
 
 MANIFEST = "manifest.json"
@@ -41,12 +42,21 @@ class Writer:
         self._tables = KINDS[kind]
         self._kind = kind
         self._open: dict[str, pq.ParquetWriter] = {}
+        self._linked: dict[str, int] = {}
+
+    def link(self, name: str, other: "Dataset") -> None:
+        """Begins the table `name` with that of another data set, by links to its files: no byte is written."""
+        files = other.files_of(name)
+        for number, file in enumerate(files):
+            link_or_copy(other.folder / file, self.folder / part_name(name, number))
+        self._linked[name] = len(files)
+        self.counts[name] = other.counts[name]
 
     def append(self, name: str, table: pa.Table) -> None:
         """Appends a row group to the table `name`."""
         schema, _ = self._tables[name]
         if name not in self._open:
-            path = self.folder / f"{name}.parquet"
+            path = self.folder / part_name(name, self._linked.get(name, 0))
             self._open[name] = pq.ParquetWriter(
                 path, schema, compression="zstd", compression_level=1, write_page_checksum=True
             )
@@ -120,7 +130,7 @@ class Dataset:
         dataset = cls(folder, manifest)
         for table, (schema, always) in KINDS[kind].items():
             if dataset.has(table):
-                _check_table(folder / f"{table}.parquet", schema, dataset.counts.get(table))
+                _check_tables([folder / file for file in dataset.files_of(table)], schema, dataset.counts.get(table))
             elif always:
                 raise StoreError(f"{folder}: {table}.parquet is missing")
         return dataset
@@ -136,19 +146,31 @@ class Dataset:
     def has(self, table: str) -> bool:
         return f"{table}.parquet" in self.manifest["files"]
 
+    def files_of(self, table: str) -> list[str]:
+        """The files of a table, whose rows follow one another; most have one."""
+        names = (part_name(table, number) for number in itertools.count())
+        return list(itertools.takewhile(lambda name: name in self.manifest["files"], names))
+
     def read(self, table: str, columns: list[str] | None = None) -> pa.Table:
-        with pq.ParquetFile(self.folder / f"{table}.parquet") as file:  # `read_table` imports pandas
+        return pa.concat_tables([self._read_file(file, columns) for file in self.files_of(table)])
+
+    def _read_file(self, name: str, columns: list[str] | None) -> pa.Table:
+        with pq.ParquetFile(self.folder / name) as file:  # `read_table` imports pandas
             return file.read(columns)
 
     def n_row_groups(self, table: str) -> int:
-        with pq.ParquetFile(self.folder / f"{table}.parquet") as file:
-            return file.num_row_groups
+        return sum(self._row_groups(file) for file in self.files_of(table))
 
     def blocks(self, table: str, columns: list[str] | None = None) -> Iterator[pa.Table]:
         """Reads one row group at a time; only one is in memory."""
-        with pq.ParquetFile(self.folder / f"{table}.parquet") as file:
-            for group in range(file.num_row_groups):
-                yield file.read_row_group(group, columns=columns)
+        for name in self.files_of(table):
+            with pq.ParquetFile(self.folder / name) as file:
+                for group in range(file.num_row_groups):
+                    yield file.read_row_group(group, columns=columns)
+
+    def _row_groups(self, file: str) -> int:
+        with pq.ParquetFile(self.folder / file) as opened:
+            return opened.num_row_groups
 
     def names(self, table: str) -> list[str]:
         return self.read(table)["name"].to_pylist()
@@ -212,7 +234,19 @@ def _check_file(path: Path, expected: Any, verify: bool) -> None:
         raise StoreError(f"{path}: sha256 {actual[:12]}…, the manifest says {expected['sha256']!s:.12}…: altered")
 
 
-def _check_table(path: Path, expected: pa.Schema, expected_rows: Any) -> None:
+def part_name(table: str, number: int) -> str:
+    """The name of a file of a table: train.parquet, then train.1.parquet."""
+    return f"{table}.{number}.parquet" if number else f"{table}.parquet"
+
+
+def _check_tables(paths: list[Path], expected: pa.Schema, expected_rows: Any) -> None:
+    rows = sum(_checked_rows(path, expected) for path in paths)
+    if rows != expected_rows:
+        raise StoreError(f"{paths[0]}: {rows} rows, the manifest says {expected_rows}: it was altered")
+
+
+def _checked_rows(path: Path, expected: pa.Schema) -> int:
+    """The rows of a file of a table, whose columns are found right."""
     try:
         with pq.ParquetFile(path) as file:
             schema, n_rows = file.schema_arrow, file.metadata.num_rows
@@ -225,5 +259,4 @@ def _check_table(path: Path, expected: pa.Schema, expected_rows: Any) -> None:
             raise StoreError(f"{path}: column {field.name!r} ({field.type}) is missing")
         if not schema.field(field.name).type.equals(field.type):
             raise StoreError(f"{path}: column {field.name!r} is {schema.field(field.name).type}, expected {field.type}")
-    if n_rows != expected_rows:
-        raise StoreError(f"{path}: {n_rows} rows, the manifest says {expected_rows}: it was altered")
+    return n_rows

@@ -48,6 +48,14 @@ def _sweep(parent: Path) -> None:
             continue
 
 
+def link_or_copy(source: Path, target: Path) -> None:
+    """Gives a file a second name; files are never changed in place, so a link is as good as the copy made elsewhere."""
+    try:
+        os.link(source, target)
+    except OSError:  # another disk, or one without links
+        shutil.copyfile(source, target)
+
+
 def write_text(path: Path, text: str) -> None:
     """Replaces the content of a file by the text, atomically, or makes a new one."""
     filling = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}")

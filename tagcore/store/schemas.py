@@ -76,6 +76,7 @@ LEDGER = pa.schema(
         pa.field("retagged", pa.bool_(), nullable=False),  # other tags than last night
         pa.field("text", pa.uint64(), nullable=False),  # hashes of both
         pa.field("tags", pa.uint64(), nullable=False),
+        pa.field("counts", pa.uint64(), nullable=False),  # and of the tags with how often each was given
     ]
 )
 CLASS_ROWS = pa.schema(

@@ -19,7 +19,7 @@ from tagcore.text.string_arrays import buffers
 from tagcore.text.terms import TermTable
 from tagcore.text.tokens import Sequences, tokenise
 
-_UNKNOWN, _STOP = -1, -2  # no term, and ends an n-gram; no term, and n-grams pass over it
+_UNKNOWN, STOP = -1, -2  # no term, and ends an n-gram; no term, and n-grams pass over it
 
 
 class WordReader(Protocol):
@@ -102,7 +102,7 @@ class TermLearner:
             sequences = Sequences(relabel(sequences.ids, reading.labels), sequences.indptr)
         if self._grams is None:
             return sequences
-        sequences = Sequences(*drop(*sequences, _STOP))
+        sequences = Sequences(*drop(*sequences, STOP))
         return self._grams.extract(sequences, analysis.ngram_range, grow=True)
 
     def strings(self, ids: np.ndarray) -> pa.Array:
@@ -128,7 +128,7 @@ class TermLearner:
         new = np.arange(len(reading.labels), len(reading.words), dtype=np.int32)
         words = reading.words.strings(new)
         kept = ~_is_stop_word(words, self._analysis.stop_words)
-        labels = np.full(new.size, _STOP, np.int32)
+        labels = np.full(new.size, STOP, np.int32)
         labels[kept] = self._counted.add(_prefixed(prefix, self._analysis.stems(words.filter(pa.array(kept)))))
         reading.labels = np.concatenate([reading.labels, labels])
 
@@ -167,7 +167,7 @@ class TermLookup:
         if len(analysis.stop_words) and not analysis.stemmer:
             stops = self._words.add(analysis.stop_words)
             self._labels = np.arange(len(self._words), dtype=np.int32)
-            self._labels[stops] = _STOP
+            self._labels[stops] = STOP
 
     def __len__(self) -> int:
         return self._n_terms
@@ -186,7 +186,7 @@ class TermLookup:
                 sequences = Sequences(relabel(sequences.ids, self._labels), sequences.indptr)
         if self._grams is None:
             return sequences
-        sequences = self._grams.extract(Sequences(*drop(*sequences, _STOP)), analysis.ngram_range, grow=False)
+        sequences = self._grams.extract(Sequences(*drop(*sequences, STOP)), analysis.ngram_range, grow=False)
         return Sequences(relabel(sequences.ids, self._columns), sequences.indptr)
 
     def term_arrays(self, ids: np.ndarray) -> dict[str, np.ndarray]:
@@ -203,8 +203,8 @@ class TermLookup:
         labels = known.astype(np.int32)
         if len(self._analysis.stop_words):
             stops = table.add(self._analysis.stop_words)
-            labels = np.concatenate([labels, np.full(len(table) - labels.size, _STOP, np.int32)])
-            labels[stops] = _STOP
+            labels = np.concatenate([labels, np.full(len(table) - labels.size, STOP, np.int32)])
+            labels[stops] = STOP
         return _Reading(table, labels)
 
     def _stemmed(self, texts: pa.Array, prefix: str) -> Sequences:
@@ -213,7 +213,7 @@ class TermLookup:
         sequences = self._analysis.read(texts, block_words, grow=True)
         words = block_words.strings(np.arange(len(block_words)))
         labels = self._words.find(_prefixed(prefix, self._analysis.stems(words)))
-        labels[_is_stop_word(words, self._analysis.stop_words)] = _STOP
+        labels[_is_stop_word(words, self._analysis.stop_words)] = STOP
         return Sequences(relabel(sequences.ids, labels), sequences.indptr)
 
 

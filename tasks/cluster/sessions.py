@@ -96,7 +96,7 @@ def interrupt_work() -> None:
 
 def copy_to_workers(rows: StoredRows, cluster: Cluster, key: str) -> StoredRows:
     """The rows where workers can read them."""
-    return rows.at(copy_files_to_workers(rows.storage, [rows.file], cluster, key))
+    return rows.at(copy_files_to_workers(rows.storage, rows.files, cluster, key))
 
 
 def copy_files_to_workers(storage: Storage, files: list[str], cluster: Cluster, key: str) -> Storage:

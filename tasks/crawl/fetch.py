@@ -14,7 +14,7 @@ import httpcore
 
 from tagcore.readers.web.answers import NotTaken, is_text
 from tagcore.readers.web.gathered import NOT_TEXT
-from tagcore.readers.web.urls import origin_of
+from tagcore.readers.web.urls import host_and_port, origin_of
 from tasks.crawl.addresses import CheckedNetwork, Place, RefusedAddress
 from tasks.recipe_settings import CrawlSettings
 
@@ -79,20 +79,7 @@ class Fetcher:
             raise NotTaken("not http") from None
 
     async def _get(self, url: str, etag: str | None, modified: str | None) -> Answer:
-        host, _, _ = url.partition("//")[2].partition("/")
-        headers: dict[bytes | str, bytes | str] = {
-            "Host": host,
-            "User-Agent": self.user_agent,
-            "Accept": "text/html,application/xhtml+xml,application/atom+xml,application/rss+xml,*/*;q=0.5",
-            "Accept-Encoding": "gzip, deflate",
-            "Connection": "keep-alive",
-        }
-        if etag:
-            headers["If-None-Match"] = etag
-        if modified:
-            headers["If-Modified-Since"] = modified
-        if login := self.logins.get(host):
-            headers["Authorization"] = login
+        headers = self._headers(url, etag, modified)
         wait = self.settings.connect_seconds
         timeouts = {"connect": wait, "read": self.settings.seconds, "write": wait, "pool": None}
         request = httpcore.Request("GET", url, headers=headers, extensions={"timeout": timeouts})
@@ -108,6 +95,24 @@ class Fetcher:
                 raise NotTaken("too large")
             body = await _read(response.aiter_stream(), said.get("content-encoding", ""), limit)
             return Answer(200, said, _expand(body, limit) if body.startswith(b"\x1f\x8b") else body)
+
+    def _headers(self, url: str, etag: str | None, modified: str | None) -> dict[bytes | str, bytes | str]:
+        host, _, _ = url.partition("//")[2].partition("/")
+        headers: dict[bytes | str, bytes | str] = {
+            "Host": host,
+            "User-Agent": self.user_agent,
+            "Accept": "text/html,application/xhtml+xml,application/atom+xml,application/rss+xml,*/*;q=0.5",
+            "Accept-Encoding": "gzip, deflate",
+            "Connection": "keep-alive",
+        }
+        if etag:
+            headers["If-None-Match"] = etag
+        if modified:
+            headers["If-Modified-Since"] = modified
+        # never in the clear, but to a machine that was named as local
+        if (login := self.logins.get(host)) and (url.startswith("https:") or host_and_port(url) in self.local):
+            headers["Authorization"] = login
+        return headers
 
     @asynccontextmanager
     async def _answering(self, request: httpcore.Request, origin: str) -> AsyncIterator[httpcore.Response]:

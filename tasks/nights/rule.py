@@ -6,7 +6,7 @@ from datetime import datetime
 from tagcore.features.growth import Growth
 from tagcore.features.ledger import Changes
 from tasks.nights.record import Lineage
-from tasks.recipe_settings import WarmSettings
+from tasks.nights.settings import WarmSettings
 
 
 @dataclass(frozen=True)

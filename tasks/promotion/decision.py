@@ -4,6 +4,8 @@ from dataclasses import asdict, dataclass, field
 
 from tasks.evaluate import EvaluatedModel
 
+_OF_THE_VERSION = ("name", "model", "challenger", "guards")  # which the version tells elsewhere
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -59,17 +61,22 @@ class Decision:
 
     @property
     def tags(self) -> dict[str, str]:
-        """What the version is told of the decision: every number, and every guard as a line."""
-        plain = {f"promotion.{key}": str(value) for key, value in asdict(self).items() if key != "guards"}
+        """What the version is told of the decision: every number that there is, and every guard as a line."""
+        told = {key: value for key, value in asdict(self).items() if key not in _OF_THE_VERSION and value is not None}
+        plain = {f"promotion.{key}": str(value) for key, value in told.items()}
         return plain | {f"guard.{guard.name}": guard.told for guard in self.guards}
+
+    @property
+    def verdict(self) -> str:
+        """What became of the challenger."""
+        return "put into service" if self.promoted else "not put into service"
 
     def markdown(self) -> str:
         """The decision as a page of its own."""
-        verdict = "put into service" if self.promoted else "not put into service"
-        head = f"# {self.name} version {self.challenger} ({self.model}): {verdict}\n\n{self.reason}.\n"
+        head = f"# {self.name} version {self.challenger} ({self.model}): {self.verdict}\n\n{self.reason}.\n"
         if not self.guards:
             return head
         rows = [
             f"| {g.name} | {'passed' if g.passed else '**refused**'} | {g.found} | {g.needed} |" for g in self.guards
         ]
-        return "\n".join([head, "| guard | | found | needed |", "|---|---|---|---|", *rows]) + "\n"
+        return "\n".join([head, "| guard | outcome | found | needed |", "|---|---|---|---|", *rows]) + "\n"

@@ -9,6 +9,7 @@ from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.context import TaskRunContext
 
 from tasks.cache import is_transient
+from tasks.naming import artifact_key
 from tasks.progress import ProgressReporter
 from tasks.promotion.contest import Contest, hold_contest
 from tasks.promotion.decision import Candidate, Decision
@@ -26,6 +27,9 @@ from tasks.registry.client import (
 from tasks.registry.in_service import put_into_service
 from tasks.registry.writer import only_writer
 from tasks.standing import IN_SERVICE
+
+_RULE = "\n---\n\n"  # between the decision and the card
+_LONGEST = 5000  # of a description in MLflow's tables
 
 
 @task(name="promote", task_run_name="promote {name}", retries=2, retry_delay_seconds=2, retry_condition_fn=is_transient)
@@ -63,21 +67,31 @@ def promote(
             raise RegistryBusy(f"{name}: another run has moved {CHAMPION} meanwhile")  # to be compared with that one
         for key, value in decision.tags.items():
             client.set_model_version_tag(name, version, key, value[:5000])
+        _describe(client, decision)
         if decision.promoted:
             put_into_service(client, name, version, decision.reason)
+    step.remark = f"{decision.verdict}, {decision.reason}"
     step.tell("made")
     _show(decision)
     return decision
+
+
+def _describe(client: MlflowClient, decision: Decision) -> None:
+    """Puts the decision before the card of the version, in the place of an earlier one."""
+    card = (client.get_model_version(decision.name, decision.challenger).description or "").rpartition(_RULE)[2]
+    page = f"{decision.markdown()}{_RULE}{card}"[:_LONGEST]
+    client.update_model_version(decision.name, decision.challenger, page)
 
 
 def _show(decision: Decision) -> None:
     """The decision as artifacts of the Prefect run, where there is one."""
     if TaskRunContext.get() is None:
         return
+    told = f"version {decision.challenger} ({decision.model}): {decision.verdict}, {decision.reason}"
     if decision.guards:
         rows = [{"guard": g.name, "passed": g.passed, "found": g.found, "needed": g.needed} for g in decision.guards]
-        create_table_artifact(rows, key="guards")
-    create_markdown_artifact(decision.markdown(), key="decision")
+        create_table_artifact(rows, key=artifact_key("guards", decision.name), description=told)
+    create_markdown_artifact(decision.markdown(), key=artifact_key("decision", decision.name), description=told)
 
 
 def decide(

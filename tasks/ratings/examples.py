@@ -30,7 +30,7 @@ class RecommendationExample:
         return f"  for {self.user}\n  → {told}   (rated highest of what was held out: {liked})"
 
 
-@task(name="recommend")
+@task(name="recommend", task_run_name="recommend by {uri}")
 def recommend_examples(
     data: Path, prepared: Path, uri: str, registry: Registry, n: int = 3, k: int = 5
 ) -> list[RecommendationExample]:

@@ -40,7 +40,13 @@ from tasks.thresholds import threshold_seconds
 COMPARISON_KEY = "tagflow.comparison"
 
 
-@task(name="comparison", retries=2, retry_delay_seconds=2, retry_condition_fn=is_transient)
+@task(
+    name="comparison",
+    task_run_name="open the MLflow run of {name}",
+    retries=2,
+    retry_delay_seconds=2,
+    retry_condition_fn=is_transient,
+)
 def comparison_run(name: str, evaluated: list[EvaluatedModel], registry: Registry) -> str:
     """Finds or makes the MLflow run under which the runs of one comparison stand: the same models on the same data are
     the same comparison."""
@@ -142,7 +148,7 @@ def register(evaluated: EvaluatedModel, run: str, data: Path, recipe: Recipe, na
         step.tell("start")
         made = model_facts(evaluated)
         evaluation, topics = Evaluation.load(evaluated.evaluation), topics_of(evaluated.model)
-        card = kind.card(evaluated.label, name, made, evaluation, topics)
+        card = f"{kind.card(evaluated.label, name, made, evaluation, topics)}\n{_source_section(recipe, data)}"
         example = kind.in_service.sample_input(data, evaluated.prepared)
         with mlflow.start_run(run_id=run, tags=writer.tags):
             model = kind.in_service.served.log(evaluated.model, example, {"data": name, "label": evaluated.label})
@@ -166,6 +172,13 @@ def log_night(run: str, tags: dict[str, str], registry: Registry) -> None:
     with registry.open() as client:
         for name, value in tags.items():
             client.set_tag(run, name, value[:5000])
+
+
+def _source_section(recipe: Recipe, data: Path) -> str:
+    """Markdown: where the data came from, and how much it is."""
+    counts = json.loads((data / MANIFEST).read_text(encoding="utf-8"))["counts"]
+    told = ", ".join(f"{n:,} {what}" for what, n in counts.items())
+    return f"## Made from\n\n`{recipe.data.shown}`: {told}. Recipe `{recipe.name}`, stored as `{data.name}`.\n"
 
 
 def _made_of(evaluated: EvaluatedModel, recipe: Recipe, data: Path) -> dict[str, str]:

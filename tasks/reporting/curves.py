@@ -52,7 +52,7 @@ class Curves:
         return text
 
 
-@task(name="curves")
+@task(name="curves", task_run_name="draw curves: {curves.title}")
 def draw_curves(curves: Curves, parents: list[str], registry: Registry) -> Curves:
     """Written as curves.md, curves.json and curves.png, and on the MLflow runs of the comparisons."""
     from tasks.reporting.plots import against_setting

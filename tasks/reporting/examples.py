@@ -31,7 +31,7 @@ class TagExample:
         return f"  “{' '.join(shown_text(self.text).split())[:150]}…”\n  → {tags}   {given}"
 
 
-@task(name="suggest")
+@task(name="suggest", task_run_name="suggest tags by {uri}")
 def suggest_examples(
     data: Path, prepared: Path, uri: str, registry: Registry, n: int = 3, k: int = 5
 ) -> list[TagExample]:

@@ -14,7 +14,7 @@ from tagcore.store.datasets import content_key
 from tagcore.store.files import write_text
 from tasks.cache import stored_key
 from tasks.evaluate import EvaluatedModel
-from tasks.naming import safe_name
+from tasks.naming import artifact_key, safe_name
 from tasks.progress import ProgressReporter
 from tasks.registry.client import Registry
 from tasks.registry.model_card import measure_text
@@ -25,7 +25,7 @@ from tasks.reporting.topics import splits_of, topics_markdown, topics_of
 Published = Mapping[str, Mapping[str, float]]  # figures of a paper, by model and measure
 
 
-@task(name="report")
+@task(name="report", task_run_name="compare models: {title}")
 def report(
     title: str,
     measured: list[EvaluatedModel],
@@ -61,11 +61,14 @@ def report(
         with registry.open() as client:
             for path in files:
                 client.log_artifact(parent, str(path))
+        best = made.rows[0]
+        step.remark = f"{best.model} is best, {primary} {best.shown[primary]}"
         step.tell("made")
     else:
         step.tell("stands")
-    create_table_artifact([dict(zip(made.head(), cells, strict=True)) for cells in made.cells()], key="comparison")
-    create_markdown_artifact(made.markdown(), key="report")
+    rows = [dict(zip(made.head(), cells, strict=True)) for cells in made.cells()]
+    create_table_artifact(rows, key=artifact_key("comparison", title), description=made.about)
+    create_markdown_artifact(made.markdown(), key=artifact_key("report", title), description=made.about)
     return made
 
 

@@ -293,7 +293,7 @@ TASKS = (
     ),
     Fault(
         "unknown settings of a recipe are taken",
-        "tasks/recipe_settings.py",
+        "tasks/recipe_part.py",
         'extra="forbid"',
         'extra="ignore"',
         "tests/tasks/test_recipe.py",
@@ -360,6 +360,13 @@ TASKS = (
         "if size > limit or (expander is not None and expander.unconsumed_tail):",
         "if False:",
         _NIGHT_TESTS,
+    ),
+    Fault(
+        "a login is told in the clear",
+        "tasks/crawl/fetch.py",
+        'if (login := self.logins.get(host)) and (url.startswith("https:") or host_and_port(url) in self.local):',
+        "if login := self.logins.get(host):",
+        "tests/tasks/crawl/test_fetch.py",
     ),
     Fault(
         "robots.txt is not asked",

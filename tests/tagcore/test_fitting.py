@@ -223,3 +223,12 @@ def test_a_night_without_documents_only_makes_room():
     taken = take_further(KNN().fit(before.X, before.Y), wider, before.n_rows)
     assert taken.n_features_in_ == before.n_features + 2
     assert np.array_equal(taken.top_k(wider.X, 3)[0], KNN().fit(before.X, before.Y).top_k(before.X, 3)[0])
+
+
+def test_tags_that_hang_together_are_not_learnt_apart():
+    before, rows = known_and_all()
+    with pytest.raises(ValueError, match="only independent tags"):
+        BOMC().fit(before.X, before.Y).append_tags(before.X, before.Y)
+    assert not BOMC(variant="independent", skew=[1.0] * 6).learns_tags_apart
+    with pytest.raises(ValueError, match=f"documents of {rows.n_features} words, expected {before.n_features}"):
+        BOMC(variant="independent").fit(before.X, before.Y).append_tags(rows.X, rows.Y)

@@ -9,7 +9,7 @@ import pytest
 
 from tasks.registry.client import CHAMPION, DATA_KEY, EVALUATION_KEY, MODEL_KEY
 from tasks.registry.in_service import put_into_service, roll_back
-from tasks.retention import clean, seconds_of
+from tasks.retention import _Kept, _needed_folders, clean, seconds_of
 from tests.workspaces import workspace_at
 
 DAY = 86400.0
@@ -114,11 +114,9 @@ def test_a_champion_does_not_keep_all_nights_before_it(workspace):
         store(workspace, "features", "f1", 90, corpus="c1", growth="g1"),
         store(workspace, "model", "m1", 90, features="f1", parent="m0"),
     ]
-    with workspace.registry.open() as client:
-        client.create_registered_model("notes")
-        client.create_model_version("notes", str(tonight[-1]), tags={MODEL_KEY: key_of("m1")})
-        client.set_registered_model_alias("notes", CHAMPION, "1")
-    assert {one.name for one in clean(workspace, 30 * DAY, dry_run=True)} == {folder.name for folder in before}
+    needed = _needed_folders(workspace.store, _Kept(set(), set(), {key_of("m1")}, set()))
+    assert needed == {folder.name for folder in tonight}
+    assert not needed & {folder.name for folder in before}
 
 
 def test_runs_expire_with_their_artifacts_unless_a_champion_came_from_them(workspace):

@@ -12,6 +12,7 @@ from tagcore.features.rows import InMemory, Rows
 from tagcore.labelling.expected_f import ExpectedF, expected_f
 from tagcore.labelling.labels import top_k_labels
 from tagcore.labelling.posterior import Posterior
+from tagcore.models.bomc import apart
 from tagcore.models.bomc.checks import LIMITS, check_parameters, check_state
 from tagcore.models.bomc.drift import bias_variance_now, variance_now
 from tagcore.models.bomc.hierarchy import Siblings
@@ -19,7 +20,7 @@ from tagcore.models.bomc.kernel import standard_scores
 from tagcore.models.bomc.learning import learn
 from tagcore.models.bomc.warn import warn_of_flips, warn_of_rows_learnt_before
 from tagcore.numeric.normalise import normalise_rows
-from tagcore.scikit import check_random_state, clone
+from tagcore.scikit import check_random_state
 from tagcore.scoring.blocks import ScorePart, unknown_truth
 from tagcore.scoring.explanation import Explanation
 from tagcore.scoring.sharded import ShardedScores
@@ -27,7 +28,6 @@ from tagcore.shards import freeze
 from tagcore.tag_model import TagModel
 from tagcore.training import FitContext
 
-_SKEWS = ("counted", "running", None)
 _CLASS_DRAWS = 500  # by which the most likely class of many is found
 
 
@@ -194,22 +194,11 @@ class BOMC(TagModel):
     @property
     def learns_tags_apart(self) -> bool:
         """Whether a tag is learnt the same whichever others there are: then `append_tags` can."""
-        forgets = bool(self.drift or self.bias_drift)
-        return self.variant == "independent" and not forgets and self.parents is None and self.skew in _SKEWS
+        return apart.learns_tags_apart(self)
 
     def append_tags(self, X: Any, y: Any) -> Self:
-        """Learns further tags from all documents so far, as if they had been there from the first one on.
-
-        A tag that starts from the prior is half believed until enough documents without it were learnt.
-        """
-        if not self.learns_tags_apart:
-            raise ValueError("only independent tags without parents, drift and given ratios can be learnt apart")
-        own = clone(self).set_params(warm_start=False).fit(X, y)
-        if own.n_features_in_ != self.n_features_in_:
-            raise ValueError(f"documents of {own.n_features_in_} words, expected {self.n_features_in_}")
-        for name in ("mean_", "variance_", "bias_mean_", "bias_variance_", "positives_", "exposures_"):
-            setattr(self, name, np.concatenate([getattr(self, name), getattr(own, name)], axis=-1))
-        self.n_labels_ += own.n_labels_
+        """Learns further tags from all documents so far, as if they had been there from the first one on."""
+        apart.append_tags(self, X, y)
         return self
 
     def proba(self, scores: np.ndarray) -> np.ndarray:

@@ -36,8 +36,8 @@ class SGPS(ClassModel):
     amplitudes maximise the evidence. With M = N and prototypes that are the rows it is the full Laplace approximation.
 
     Take it for up to some hundred thousand rows, dense or CSR, where probabilities and their uncertainty matter.
-    Memory: 12 N M bytes, or with `mode="stream"` a few megabytes a thread, at many times the time; 8 C M² bytes for the
-    curvature that variances need.
+    Memory: 12 N M bytes, 4 with `mode="float32"`, a few megabytes a thread with "stream", at many times the time; 8 C
+    M² bytes for the curvature that variances need.
 
     Parameters
     ----------
@@ -52,10 +52,10 @@ class SGPS(ClassModel):
         "random" and "infogain" (informative vector machine) take rows.
     start : "random" or "kmeans": where prototypes begin to move.
     snap : whether prototypes end at rows: then those of CSR rows stay sparse, as many columns want.
-    search : "lbfgs" or "grid" (21 × 21) maximises the evidence, "none" takes the parameters as they are. More than 2000
-        rows are searched on a part of 800, or 30 for each class.
+    search : "lbfgs" or "grid" (21 × 21) maximises the evidence, "none" takes the parameters as they are.
     length_scale, amplitude : where the search begins; None is half of the median distance of prototypes, and 3.
-    search_iter, search_rows : most iterations of L-BFGS, four times as many for "ard"; rows that the search sees.
+    search_iter, search_rows : most iterations of L-BFGS, four times as many for "ard"; rows that the search sees at
+        most, None for 4000: fewer would find too little amplitude.
     probability : how `predict_proba`, and `predict` with it, turns latents into probabilities: "mean" ignores their
         variance, which errs least in the class; "mackay" shrinks each mean by its variance and "sample" averages over
         draws, which are less sure where little is known, and may so prefer another class.
@@ -67,8 +67,8 @@ class SGPS(ClassModel):
         as `width` times the spacing of prototypes; rows surely right or wrong, ls(1 - ls) < window, do not pull.
     jitter : added to the variance of prototypes; ten times as much, up to 0.01, where these coincide.
     max_prototypes : M at most.
-    mode : "store" keeps the features of all rows, "stream" makes them anew in every pass, "auto" stores what fits into
-        half of `memory` bytes.
+    mode : "store" keeps the features of all rows (12 bytes each), "float32" rounds them (4), "stream" makes them anew
+        in every pass, "auto" takes the first of these that fits into half of `memory` bytes.
     n_shards : parts of the rows (of 1536 at least), worked on in parallel. Results depend on it in the last digits,
         never on threads.
     random_state : seed.

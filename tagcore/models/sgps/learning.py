@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from tagcore.models.sgps.basis import make_basis
 from tagcore.models.sgps.descent import DescentSettings, descend, snap
 from tagcore.models.sgps.evidence import evidence_at
-from tagcore.models.sgps.features import STORED_BYTES
+from tagcore.models.sgps.features import STORED_BYTES, Mode
 from tagcore.models.sgps.information import most_informative, pool_size
 from tagcore.models.sgps.mode import find_mode, has_converged
 from tagcore.models.sgps.posterior import Posterior
@@ -28,8 +28,8 @@ from tagcore.numeric.dots import Matrix
 from tagcore.training import FitContext
 
 FIRST_AMPLITUDE = 3.0
-SEARCHED_ROWS, SEARCHED_ROWS_A_CLASS, SEARCHED_PROTOTYPES = 800, 30, 200
-SEARCHED_WHOLE = 2000  # rows up to which the search sees all of them, with the prototypes themselves
+SEARCHED_ROWS, SEARCHED_PROTOTYPES = 4000, 200  # up to so many rows the search sees all, with the prototypes themselves
+COARSE_ROWS = 1000  # of many rows, on which a search begins; few alone would find too little amplitude
 MOST_DENSE_CELLS = 2**25  # of prototypes while they move: 256 MB
 ARD_ROUNDS = 4  # times as many iterations of the search
 
@@ -53,12 +53,12 @@ def learn(model: Any, data: LabelledRows, n_classes: int, seed: int, context: Fi
     """
     n = data.classes.size
     count = number_of_prototypes(model.n_prototypes, n, n_classes, model.max_prototypes)
-    rows_layout = Layout(model.n_shards, store=False, executor=context.executor)
+    rows_layout = Layout(model.n_shards, executor=context.executor)
     Z, of_class = select_prototypes(model, data, n_classes, count, seed, rows_layout)
     found = search_parameters(model, data, Z, of_class, n_classes, seed) if n_classes > 1 else None
     theta = found.theta if found else first_theta(model, Z, n_classes)
     basis = make_basis(model.covariance, theta.length_scale, Z, model.jitter)
-    features = Layout(model.n_shards, _stores(model, n, basis.size), context.executor).features(data, basis)
+    features = Layout(model.n_shards, _mode(model, n, basis.size), context.executor).features(data, basis)
     trained = find_mode(
         features,
         theta.amplitudes,
@@ -122,28 +122,41 @@ def first_theta(model: Any, Z: Matrix, n_classes: int) -> Theta:
 def search_parameters(
     model: Any, data: LabelledRows, Z: Matrix, of_class: np.ndarray, n_classes: int, seed: int
 ) -> Found | None:
-    """Searches by evidence, on a stratified part of the rows where there are many; None where all is set."""
+    """Searches by evidence, on a stratified part of the rows where there are many; None where all is set.
+
+    It begins on a part of that part, and goes on from what is best there.
+    """
     if model.search == "none":
         return None
-    searched: LabelledRows = data
-    n = data.classes.size
-    if n > (SEARCHED_WHOLE if model.search_rows is None else model.search_rows):
-        rng = np.random.default_rng([seed, 1])
-        wanted = max(SEARCHED_ROWS, SEARCHED_ROWS_A_CLASS * n_classes)
-        wanted = min(wanted if model.search_rows is None else model.search_rows, n)
-        keys = rng.random(n)
-        numbers = class_wise_rows(data.classes, share_out(wanted, data.classes, n_classes, keys), keys)
-        part = LabelledMatrix(data.take(numbers), data.classes[numbers])
-        count = max(n_classes, min(SEARCHED_PROTOTYPES, numbers.size // 5, Z.shape[0]))
-        keys = rng.random(numbers.size)
-        shares = share_out(count, part.classes, n_classes, keys)
-        searched, Z = part, part.X[class_wise_rows(part.classes, shares, keys)]
-    kind = "block" if model.evidence == "none" else model.evidence
-    problem = Problem(searched, Z, Layout(1), model.covariance, kind, model.jitter, n_classes)
-    if model.search == "grid":
-        return sweep(problem)
+    rng = np.random.default_rng([seed, 1])
+    n, most = data.classes.size, model.search_rows or SEARCHED_ROWS
     rounds = model.search_iter * (ARD_ROUNDS if model.length_scales == "ard" else 1)
-    return climb(problem, first_theta(model, Z, n_classes), model.length_scales == "per_class", rounds)
+    start, found = first_theta(model, Z, n_classes), None
+    coarse = model.search == "lbfgs" and min(n, most) > 2 * COARSE_ROWS
+    for size in (COARSE_ROWS, most) if coarse else (most,):
+        rows, prototypes = (data, Z) if n <= size else _part(data, size, Z.shape[0], n_classes, rng)
+        kind = "block" if model.evidence == "none" else model.evidence
+        problem = Problem(rows, prototypes, Layout(1), model.covariance, kind, model.jitter, n_classes)
+        if model.search == "grid":
+            return sweep(problem)
+        if found is None and model.length_scale is None:
+            start = first_theta(model, prototypes, n_classes)
+        found = climb(problem, start, model.length_scales == "per_class", rounds)
+        start = found.theta
+    return found
+
+
+def _part(
+    data: LabelledRows, size: int, most: int, n_classes: int, rng: np.random.Generator
+) -> tuple[LabelledMatrix, Matrix]:
+    """A stratified part of the rows, and rows of it for prototypes."""
+    keys = rng.random(data.classes.size)
+    numbers = class_wise_rows(data.classes, share_out(size, data.classes, n_classes, keys), keys)
+    part = LabelledMatrix(data.take(numbers), data.classes[numbers])
+    count = max(n_classes, min(SEARCHED_PROTOTYPES, numbers.size // 5, most))
+    keys = rng.random(numbers.size)
+    shares = share_out(count, part.classes, n_classes, keys)
+    return part, part.X[class_wise_rows(part.classes, shares, keys)]
 
 
 def _rows(data: LabelledRows, numbers: np.ndarray) -> tuple[Matrix, np.ndarray]:
@@ -162,7 +175,9 @@ def _informative_rows(
     return np.sort(pool[most_informative(X, data.classes[pool], n_classes, k, count)])
 
 
-def _stores(model: Any, n_rows: int, n_prototypes: int) -> bool:
+def _mode(model: Any, n_rows: int, n_prototypes: int) -> Mode:
+    """How features are kept: as they are, rounded, or not at all, by what fits into half of the memory."""
     if model.mode != "auto":
-        return model.mode == "store"
-    return STORED_BYTES * n_rows * n_prototypes <= model.memory // 2
+        return model.mode
+    fitting = (mode for mode, size in STORED_BYTES.items() if size * n_rows * n_prototypes <= model.memory // 2)
+    return next(fitting, "stream")

@@ -38,26 +38,17 @@ class Card:
         files = []
         folder = place if place.is_dir() else place.parent
         for name, split in self.files.items():
-            path = next((p for p in (folder / name, folder / f"{name}.gz") if p.is_file()), None)
+            path = find_file(folder, name)
             if path is None:
                 return None
             files.append(InputFile(path, split=split))
         return files
 
-    def verify(self, place: Path) -> list[str]:
-        """Compares the bytes of the files with the card's; ReadError for one that differs. Lists what was compared."""
-        for file in self.find(place) or ():
-            name = file.path.name.removesuffix(".gz") if file.path.name not in self.files else file.path.name
+    def verify(self, place: Path) -> None:
+        """Compares the bytes of the files with the card's, where it knows them; ReadError for one that differs."""
+        for name, file in zip(self.files, self.find(place) or (), strict=False):
             if (wanted := self.checksums.get(name)) is not None:
-                digest = hashlib.sha256()
-                for data in read_chunks(file, ReadLimits()):
-                    digest.update(data)
-                if digest.hexdigest() != wanted:
-                    raise ReadError(
-                        f"{file.name}: not the file that the card {self.name!r} knows: SHA-256 "
-                        f"{digest.hexdigest()[:16]}…, expected {wanted[:16]}…"
-                    )
-        return list(self.checksums)
+                require_bytes(file, wanted, self.name)
 
     def compare(self, counts: dict[str, int], rejected: int, where: str) -> None:
         """Raises where what was read is not what the card says; rows that were rejected only count as rows."""
@@ -71,6 +62,23 @@ class Card:
                 f"{where}: not the data set {self.name!r} of this name: {', '.join(wrong)}; "
                 f"to read them all the same, name their format by format={self.format}"
             )
+
+
+def find_file(folder: Path, name: str) -> Path | None:
+    """Finds a file of a known set, plain or with .gz."""
+    return next((p for p in (folder / name, folder / f"{name}.gz") if p.is_file()), None)
+
+
+def require_bytes(file: InputFile, wanted: str, card: str) -> None:
+    """Raises a ReadError where the SHA-256 of the expanded bytes is not the one that a card knows."""
+    digest = hashlib.sha256()
+    for data in read_chunks(file, ReadLimits()):
+        digest.update(data)
+    if digest.hexdigest() != wanted:
+        raise ReadError(
+            f"{file.name}: not the file that the card {card!r} knows: SHA-256 {digest.hexdigest()[:16]}…, "
+            f"expected {wanted[:16]}…"
+        )
 
 
 @cache
@@ -99,25 +107,6 @@ def recognise(path: Path | str) -> Card | None:
             f"{', '.join(f'{folder}:{name}' for name in here)} (or as a file: {', '.join(files)})"
         )
     return next(iter(here.values()), None)
-
-
-def card_named(name: str) -> Card:
-    """The card of a known data set; ReadError where there is none of this name."""
-    cards = {card.name: card for card in known_cards()}
-    if name not in cards:
-        raise ReadError(f"no known data set {name!r}; there are {', '.join(cards)}")
-    return cards[name]
-
-
-def find_set(name: str, place: Path | str) -> str:
-    """Finds a known set in a folder or file and compares its bytes; gives it as a source: FOLDER:NAME, or the file."""
-    card, place = card_named(name), Path(place)
-    if card.find(place) is None:
-        wanted = ", ".join(card.files)
-        got = f" It can be had from {card.where} ({card.terms})." if card.where else f" Its terms: {card.terms}."
-        raise ReadError(f"{place}: does not hold {name}, expected {wanted}, plain or as .gz.{got}")
-    card.verify(place)
-    return f"{place}:{name}" if place.is_dir() else str(place)
 
 
 def data_sets(folder: Path) -> list[str]:

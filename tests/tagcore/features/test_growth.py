@@ -14,9 +14,10 @@ from tagcore.corpus import Corpus, documents_table, taggings_table
 from tagcore.features.build import VECTORISER, make_features
 from tagcore.features.corpus_reader import document_texts
 from tagcore.features.growth import Growth, extend_features, inherited_rows, write_growth
-from tagcore.features.ledger import Changes, stay_on_sides, write_ledger
+from tagcore.features.ledger import Changes, stands_as_it_was, stay_on_sides, write_ledger
+from tagcore.features.rows import StoredRows
 from tagcore.features.split import Split, newest_cut, uniform_hashes
-from tagcore.store.datasets import Dataset
+from tagcore.store.datasets import Dataset, StoreError
 from tagcore.synthetic.corpus import demo_corpus
 from tagcore.text import Vectoriser
 from tagcore.text.growing import ColumnsMoved, append_terms
@@ -56,6 +57,7 @@ class Nights:
     def __init__(self, folder: Path, split: Split = SPLIT, **settings) -> None:
         self.folder, self.split, self.settings = folder, split, settings or SETTINGS
         self.number, self.base = -1, 0
+        self.links, self.as_it_was = True, False
         self.ledger: Dataset | None = None
         self.features: Dataset | None = None
 
@@ -69,7 +71,10 @@ class Nights:
         else:
             write_growth(corpus, here / "growth", self.features, ledger, self.split, self.base)
             growth = Dataset.open(here / "growth", "growth")
-            extend_features(corpus, here / "features", self.features, ledger, growth, self.split)
+            assert self.ledger is not None
+            self.as_it_was = stands_as_it_was(ledger, self.ledger)
+            known, as_it_was = self.features, self.as_it_was and self.links
+            extend_features(corpus, here / "features", known, ledger, growth, self.split, as_it_was=as_it_was)
         self.ledger, self.features = ledger, Dataset.open(here / "features", "features")
         self.base = self.base or len(self.vectoriser.idf_)
         return self.features
@@ -224,6 +229,61 @@ def test_a_third_night_counts_from_the_first_and_keeps_all_ids(two_nights, tmp_p
     assert growth.unknown >= 2 * third.changes.new - 2 * third.changes.new_held_out
 
 
+def test_rows_of_a_corpus_that_only_grew_are_linked(tmp_path):
+    made = list(documents().items())
+    corpora = [corpus_of(dict(made[:n]), tmp_path / f"corpus{n}") for n in (150, 170, 171, 200)]
+    nights = {links: Nights(tmp_path / str(links)) for links in (True, False)}
+    for links, chain in nights.items():
+        chain.links = links
+        for corpus in corpora:
+            chain.night(corpus)
+            assert chain.as_it_was == (chain.number > 0)
+    linked, copied = (chain.features for chain in nights.values())
+    first = tmp_path / "True" / "0" / "features"
+    assert (linked.folder / "train.parquet").samefile(first / "train.parquet")
+    assert len(linked.files_of("train")) > 2
+    assert copied.files_of("train") == ["train.parquet"]
+    rng = np.random.default_rng(0)
+    for side in ("train", "test"):
+        assert linked.read(side).equals(copied.read(side))
+        assert linked.n_row_groups(side) == len(list(linked.blocks(side)))
+        one, other = (StoredRows.open(features.folder, side) for features in (linked, copied))
+        assert (one.n_rows, inherited_rows(linked, side)) == (other.n_rows, inherited_rows(copied, side))
+        for start, stop in np.sort(rng.integers(0, one.n_rows + 1, (20, 2)), axis=1):
+            for X, Y in zip(one.load(slice(start, stop)), other.load(slice(start, stop)), strict=True):
+                assert (X != Y).nnz == 0
+        some = np.flatnonzero(rng.random(one.n_rows) < 0.3)
+        assert (one.select(some).load(slice(0, some.size))[0] != other.load(slice(0, one.n_rows))[0][some]).nnz == 0
+    part = linked.folder / linked.files_of("train")[-1]
+    part.write_bytes(part.read_bytes()[:-9])
+    with pytest.raises(StoreError, match=r"train\.\d\.parquet: .* cut off or altered"):
+        Dataset.open(linked.folder, "features")
+
+
+@pytest.mark.parametrize("change", ["order", "text", "tags", "counts"])
+def test_a_corpus_that_is_not_as_it_was(tmp_path, change):
+    made = dict(list(documents().items())[:60])
+    ids = list(made)
+    nights = Nights(tmp_path)
+    nights.night(corpus_of(made, tmp_path / "a"))
+    if change == "order":
+        made = dict(reversed(made.items()))
+    elif change == "text":
+        made[ids[9]] = ("other words", made[ids[9]][1])
+    elif change == "tags":
+        made[ids[9]] = (made[ids[9]][0], ["other"])
+    later = corpus_of(made, tmp_path / "b")
+    if change == "counts":
+        corpus = Corpus.load(tmp_path / "b")
+        counts = pa.array(np.arange(len(corpus.taggings)) + 1, pa.int64())
+        taggings = corpus.taggings.set_column(3, corpus.taggings.schema.field(3), counts)
+        replace(corpus, taggings=taggings).save(tmp_path / "c")
+        later = Dataset.open(tmp_path / "c", "corpus")
+    nights.night(later)
+    assert not nights.as_it_was
+    assert nights.changes.retagged == (change == "tags")
+
+
 def test_a_tag_that_is_gone_keeps_its_id(tmp_path):
     made = dict(list(documents().items())[:100])
     nights = Nights(tmp_path)
@@ -277,6 +337,8 @@ def test_limits_of_a_vocabulary_that_grows():
         ({}, ["cat", "cow", "dog", "emu", "fox", "gnu"]),
         ({"min_df": 2}, ["cat", "emu"]),
         ({"max_features": 4}, ["cat", "cow", "dog", "emu"]),
+        ({"max_features": 4, "max_features_by": "df"}, ["cat", "cow", "dog", "emu"]),
+        ({"hashed_columns": 4}, [f"{column}" for column in Vectoriser(hashed_columns=4).fit(old).terms_]),
         ({"vocabulary": ["cat", "emu"]}, ["cat", "emu"]),
         ({"max_df": 0.5}, ["cow", "dog", "cat", "fox", "gnu"]),
     ):
@@ -324,6 +386,17 @@ def test_the_newest_share_is_held_out_and_stays_so(tmp_path):
     assert held - later == fixed
     drawn = uniform_hashes(pa.array([f"d{i}" for i in range(100, 300)]), 0) < 0.2
     assert len(held & later) == drawn.sum()
+
+
+def test_a_document_comes_the_night_it_is_tagged(tmp_path):
+    made = dict(list(documents().items())[:60])
+    late = list(made)[7]
+    nights = Nights(tmp_path)
+    nights.night(corpus_of(made | {late: (made[late][0], [])}, tmp_path / "a"))
+    nights.night(corpus_of(made, tmp_path / "b"))
+    table = nights.ledger.read("documents").to_pydict()
+    assert {name for name, since in zip(table["id"], table["since"], strict=True) if since} == {late}
+    assert (nights.changes.new, nights.changes.retagged, nights.as_it_was) == (1, 0, False)
 
 
 def test_equal_times_tell_nothing_of_the_newest():

@@ -95,15 +95,15 @@ def test_only_the_row_groups_that_a_part_overlaps_are_read(folder, tmp_path):
 def test_a_file_that_is_gone_cut_or_another_is_named(folder, tmp_path):
     copy = features(tmp_path)
     rows = StoredRows.open(copy, "train")
-    content = rows.storage.read(rows.file)
+    content = rows.storage.read(rows.files[0])
     everything = slice(0, rows.n_rows)
-    rows.storage.write(rows.file, content[:-100])
+    rows.storage.write(rows.files[0], content[:-100])
     with pytest.raises(StoreError, match=r"train\.parquet: not a parquet file"):
         rows.load(everything)
-    rows.storage.write(rows.file, rows.storage.read("test.parquet"))
+    rows.storage.write(rows.files[0], rows.storage.read("test.parquet"))
     with pytest.raises(StoreError, match=r"train\.parquet: row groups of .* rows, expected"):
         rows.load(everything)
-    rows.storage.remove(rows.file)
+    rows.storage.remove(rows.files[0])
     with pytest.raises(StoreError, match=r"train\.parquet: is missing"):
         rows.load(everything)
     with pytest.raises(StoreError, match=r"train\.parquet: the manifest lists this file"):

@@ -72,7 +72,7 @@ def test_workers_read_their_own_row_groups(s3_workers, bucket, tmp_path, where):
     folder = features(tmp_path)
     rows = StoredRows.open(folder, "train")
     if where == "bucket":
-        bucket.write(rows.file, (folder / rows.file).read_bytes())
+        bucket.write(rows.files[0], (folder / rows.files[0]).read_bytes())
         rows = rows.at(bucket)
     expected = shards_of(StoredRows.open(folder, "train"), 5, tuple).sum(column_sums)
     with Cluster(Scheduler(s3_workers.address), tmp_path / "root").open() as executor:

@@ -15,6 +15,7 @@ from tagcore.store.datasets import Dataset
 from tagcore.tagger import Tagger
 from tasks.cache import read_record
 from tasks.evaluate import EvaluatedModel, evaluate
+from tasks.feature_settings import FeatureSettings
 from tasks.features import features
 from tasks.ingest import ingest
 from tasks.nights.hold_out import HoldOuts, quality_by_hold_out
@@ -22,7 +23,7 @@ from tasks.nights.night import Night, open_night
 from tasks.nights.record import read_nights
 from tasks.promotion.contest import hold_contest
 from tasks.recipe import Recipe
-from tasks.recipe_settings import FeatureSettings, MeasureSettings, ModelSettings, PromotionSettings
+from tasks.recipe_settings import MeasureSettings, ModelSettings, PromotionSettings
 from tasks.train import train
 from tests.workspaces import workspace_at
 

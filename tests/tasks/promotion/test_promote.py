@@ -35,7 +35,7 @@ def contest(registry, tmp_path, monkeypatch):
         with registry.open() as client:
             client.create_registered_model(name)
             for model in models:
-                client.create_model_version(name, str(tmp_path), tags={MODEL_KEY: model})
+                client.create_model_version(name, str(tmp_path), tags={MODEL_KEY: model}, description="the card")
             if theirs is not None:
                 client.set_registered_model_alias(name, CHAMPION, "1")
         held = Contest(ours, theirs, np.full(len(ours), 0.5), "Popular", list(guards))
@@ -45,7 +45,9 @@ def contest(registry, tmp_path, monkeypatch):
         made = promote.fn(name, challenger, Path(tmp_path), "P@1", PromotionSettings(**settings), registry)
         with registry.open() as client:
             aliases = [getattr(version_by_alias(client, name, a), "version", None) for a in (CHAMPION, CHALLENGER)]
-            tags = client.get_model_version(name, "2").tags
+            version = client.get_model_version(name, "2")
+        tags = version.tags
+        assert version.description == f"{made.markdown()}\n---\n\nthe card"
         assert tags["promotion.promoted"] == str(made.promoted)
         assert {key: value for key, value in tags.items() if key.startswith("guard.")} == {
             f"guard.{guard.name}": guard.told for guard in made.guards
@@ -66,6 +68,14 @@ def test_a_refused_challenger_is_not_put_into_service(contest):
     assert (decision.promoted, champion, challenger) == (False, 1, 2)
     assert decision.difference == -1
     assert decision.in_service == "1"
+
+
+def test_a_later_decision_takes_the_place_of_the_first_on_the_version(contest, registry, tmp_path):
+    decision, *_ = contest(np.zeros(50), np.ones(50))
+    challenger = Candidate(EvaluatedModel("KNN", tmp_path, tmp_path, tmp_path), "2")
+    promote.fn(tmp_path.name, challenger, tmp_path, "P@1", PromotionSettings(), registry)
+    with registry.open() as client:
+        assert client.get_model_version(tmp_path.name, "2").description.count(decision.reason) == 1
 
 
 def test_the_same_model_does_not_challenge_itself(contest):

@@ -21,6 +21,7 @@ from tagcore.readers.web.urls import BadUrl, canonical_url, has_login, host_and_
         ("http://[::1]:80/x", "http://[::1]/x"),
         ("http://example.org/?utm_source=a&x=1&fbclid=3", "http://example.org/?x=1"),
         ("http://example.org./a", "http://example.org/a"),
+        ("http://example.org/a\udcb1b", "http://example.org/a%EF%BF%BDb"),  # half a letter, as JSON may hold it
     ],
 )
 def test_one_spelling(address, expected):

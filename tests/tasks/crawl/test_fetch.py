@@ -1,0 +1,51 @@
+"""One request: what it tells of whoever asks."""
+
+import asyncio
+import base64
+import gzip
+
+from pydantic import SecretStr
+
+from tasks.crawl.fetch import Fetcher
+from tasks.crawl.night import crawl
+from tasks.demo_site.server import served
+from tasks.demo_site.site import DemoSite
+from tasks.recipe_settings import CrawlSettings
+
+SECRET = "ann:open-sesame"
+TOLD = "Basic " + base64.b64encode(SECRET.encode()).decode()
+
+
+def headers_for(url: str, **options) -> dict:
+    async def made() -> dict:
+        return Fetcher(CrawlSettings(), "tests", logins={"a.org": TOLD}, **options)._headers(url, None, None)
+
+    return asyncio.run(made())
+
+
+def test_a_login_is_told_to_its_host_alone_and_never_in_the_clear():
+    assert headers_for("https://a.org/x")["Authorization"] == TOLD
+    for url in ("https://b.org/", "https://a.org.b.org/", "https://a.org:8443/", "http://a.org/x"):
+        assert "Authorization" not in headers_for(url), url
+    assert headers_for("http://a.org/x", local={("a.org", 80)})["Authorization"] == TOLD
+
+
+def test_a_login_is_used_and_written_down_nowhere(tmp_path, caplog, capfd):
+    asked = []
+
+    class Guarded(DemoSite):
+        def answer(self, target, headers):
+            asked.append(headers.get("authorization"))
+            return super().answer(target, headers)
+
+    with served(Guarded(10)) as address:
+        place = address.removeprefix("http://")
+        fast = CrawlSettings(back_off=0.01)
+        counts = crawl(tmp_path, [address + "/"], fast, local=True, logins={place: SecretStr(SECRET)})
+    assert set(asked) == {TOLD}
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    kept = b"".join((gzip.open if path.suffix == ".gz" else open)(path, "rb").read() for path in files)
+    told = repr(counts) + caplog.text + "".join(capfd.readouterr())
+    for secret in ("open-sesame", TOLD.removeprefix("Basic ")):
+        assert secret not in told
+        assert secret.encode() not in kept

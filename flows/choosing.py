@@ -1,6 +1,7 @@
 """What a corpus wants, chosen once: the features and parameters that a recipe leaves open."""
 
 from pathlib import Path
+from typing import Any
 
 from flows.stages import split_of_seed
 from tasks.choice import choose, with_changes
@@ -21,5 +22,5 @@ def choose_features(recipe: Recipe, data: Path, workspace: Workspace) -> Recipe:
         name = safe_name(f"{name}-split-{split.seed}")
     with errors_name_source(recipe.data, data):
         of_split = recipe.model_copy(update={"split": split})
-        state = choose(data, of_split, settings, name, workspace, return_state=True)
+        state: Any = choose(data, of_split, settings, name, workspace, return_state=True)
     return with_changes(recipe, state.result())

@@ -42,7 +42,9 @@ def choose_in_turn(
     kept where the mean gain is above its standard error; of options that change the same setting a later one may take
     an earlier one's place.
     """
-    begun, kept, trials = clock(), {}, []
+    begun = clock()
+    kept: Changes = {}
+    trials: list[Trial] = []
     for number, option in enumerate(options):
         if clock() - begun > seconds:
             return Chosen(kept, trials, list(options[number:]))

@@ -27,7 +27,7 @@ class TagModel(Estimator, abstract=True):
     """
 
     learns_from = "documents"
-    _common_facts = ("n_labels_", "n_features_in_")
+    _common_facts: ClassVar[tuple[str, ...]] = ("n_labels_", "n_features_in_")
     _uses_observed: ClassVar[bool] = False
     gives_probabilities: ClassVar[bool] = False  # learnt on documents it had not seen: it needs no calibrator
     wanted_features: ClassVar[Mapping[str, Any]] = MappingProxyType({})  # where nobody chose others: counts, say

@@ -41,6 +41,11 @@ def safe_name(text: str, whole: str | None = None) -> str:
     return f"{name[:_LONGEST]}-{own}".lstrip("-")
 
 
+def artifact_key(what: str, of: str) -> str:
+    """Names an artifact in Prefect, where its history is that of one model or report: decision-nightly-notes."""
+    return re.sub(r"[^a-z0-9]+", "-", f"{what} {of}".lower()).strip("-")
+
+
 def registered_name(recipe: str, data: str) -> str:
     """Names the registered models of a recipe on a data set: demo, nightly-bibtex. Only these are compared."""
     return recipe if recipe == data else f"{recipe}-{data}"

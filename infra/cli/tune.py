@@ -39,6 +39,7 @@ def tune(
     What is searched: the recipe's [search] and the models' grids; for models that have neither, the usual ranges of
     flows/search_spaces.toml. In a recipe of your own:
 
+    \b
         [search.OneVsRestLinear]
         C = { low = 0.03, high = 30.0, log = true }     (a range; whole numbers where both ends are)
         "features.ngram_range" = [[1, 1], [1, 2]]       (some values, here of the model's own features)
@@ -46,6 +47,7 @@ def tune(
     Then: tagflow tune nightly --data notes.jsonl --into best.toml; tagflow run --data notes.jsonl --recipe best.toml.
     """
     from flows.recipes import recipe_to_tune
+    from tagcore.store.files import write_text
 
     console = Console(as_json)
     more = {"tuning.sampler": sampler, "tuning.trials": trials}
@@ -56,7 +58,7 @@ def tune(
 
         result = run_tune(chosen)
     if into is not None:
-        into.write_text(Path(result.recipe).read_text(encoding="utf-8"), encoding="utf-8")
+        write_text(into, Path(result.recipe).read_text(encoding="utf-8"))
     if as_json:
         console.result({**asdict(result), "account": console.account()})
         return

@@ -9,7 +9,8 @@ from tagcore.readers.ratings.cards import RatingCard, rating_cards
 
 def card_named(name: str) -> Card | RatingCard:
     """The card of a known data set; ReadError where there is none of this name."""
-    cards: dict[str, Card | RatingCard] = {card.name: card for card in (*known_cards(), *rating_cards())}
+    known: list[Card | RatingCard] = [*known_cards(), *rating_cards()]
+    cards = {card.name: card for card in known}
     if name not in cards:
         raise ReadError(f"no known data set {name!r}; there are {', '.join(cards)}")
     return cards[name]

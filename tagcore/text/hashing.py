@@ -37,7 +37,8 @@ class HashedTerms:
             columns = columns_of(*spelling, self._n_columns)
             return Sequences(relabel(sequences.ids, columns), sequences.indptr)
         words = drop(*sequences, STOP)
-        return Sequences(*columns_of_grams(*words, *spelling, *self._ngram_range, self._n_columns))
+        arguments = (*words, *spelling, *self._ngram_range, self._n_columns)
+        return Sequences(*columns_of_grams(*arguments))
 
     def strings(self, ids: np.ndarray) -> pa.Array:
         return column_names(self._n_columns).take(pa.array(ids))

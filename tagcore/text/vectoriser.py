@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,23 +12,18 @@ import scipy.sparse as sp
 
 from tagcore.kernels.text.tfidf import relabel
 from tagcore.scikit import BaseEstimator, not_fitted
-from tagcore.text.analysis import TermLearner, TermLookup
 from tagcore.text.bags import bag_frequencies, clean_counts
-from tagcore.text.fields import SEPARATOR, Documents, document_blocks, joined, read_field
+from tagcore.text.fields import Documents, document_blocks
 from tagcore.text.frequencies import Arrays, MergedFrequencies, TermCounts, TextFrequencies
-from tagcore.text.hashing import HashedTerms, column_names
-from tagcore.text.parameters import build_analysis, check_parameters, warn_if_python
+from tagcore.text.parameters import check_parameters, warn_if_python
 from tagcore.text.saving import FittedVectoriser, read_vectoriser, write_vectoriser
 from tagcore.text.string_arrays import buffers, from_buffers
+from tagcore.text.term_source import ReadTerms, TermSource, fixed_terms, read_terms, term_source
 from tagcore.text.tokens import TOKEN_PATTERN, Sequences
-from tagcore.text.vocabulary import FrequencyLimits, given_terms, sorted_terms, unique_strings
+from tagcore.text.vocabulary import FrequencyLimits, unique_strings
 from tagcore.text.weighting import Weighting, inverse_document_frequency
 
 WEIGHTS = ("norm", "use_idf", "smooth_idf", "sublinear_tf")  # parameters that weigh counts, and choose no term
-
-_Read: TypeAlias = tuple[Sequences, np.ndarray]  # term ids, and the ends of the fields of every text
-
-_Source: TypeAlias = TermLearner | TermLookup | HashedTerms
 
 _lookup_lock = threading.Lock()  # threads share the table that the first of them makes
 
@@ -58,7 +53,7 @@ class Vectoriser(BaseEstimator):
     """
 
     # made on demand
-    _term_lookup: _Source | None
+    _term_lookup: TermSource | None
     _strings: np.ndarray | None
     _index: dict[str, int] | None
 
@@ -126,7 +121,7 @@ class Vectoriser(BaseEstimator):
 
     def fit_transform(self, texts: Documents, y: Any = None) -> sp.csr_matrix:
         """Does `fit` and `transform` in one reading of the texts."""
-        kept: list[_Read] = []
+        kept: list[ReadTerms] = []
         columns = self._learn(self._blocks(texts), kept)
         return self._rows((Sequences(relabel(read.ids, columns), read.indptr), ends) for read, ends in kept)
 
@@ -169,7 +164,7 @@ class Vectoriser(BaseEstimator):
                 raise ValueError(f"counts take their terms from `names`: expected {name}=None")
         if names is None:
             warn_if_python(params)
-            merged = MergedFrequencies(self._fixed_terms(), np.int64)
+            merged = MergedFrequencies(fixed_terms(params), np.int64)
         else:
             merged = MergedFrequencies(unique_strings(names, "two columns have one name"), np.float64)
         for part in parts:
@@ -240,7 +235,7 @@ class Vectoriser(BaseEstimator):
         """Gives plain data and arrays of which `from_parts` makes this vectoriser, fitted or not, in any process."""
         params = self.get_params() | {"vocabulary": None}
         fitted = None
-        terms = self._fixed_terms()
+        terms = fixed_terms(self.get_params())
         if self.__sklearn_is_fitted__():
             terms = self._terms
             fitted = (self.df_, self.idf_, self.n_documents_, self.columns_, self.n_features_in_)
@@ -256,7 +251,7 @@ class Vectoriser(BaseEstimator):
             vectoriser._set_fitted(FittedVectoriser(terms, *parts["fitted"]))
         return vectoriser
 
-    def _learn(self, blocks: Iterable[pa.Array], keep: list[_Read] | None = None) -> np.ndarray:
+    def _learn(self, blocks: Iterable[pa.Array], keep: list[ReadTerms] | None = None) -> np.ndarray:
         """Fits; returns the column of every id that `keep` may hold."""
         params = self.get_params()
         check_parameters(params)
@@ -267,8 +262,9 @@ class Vectoriser(BaseEstimator):
         columns[ids] = np.arange(ids.size, dtype=np.int32)
         return columns
 
-    def _count(self, blocks: Iterable[pa.Array], keep: list[_Read] | None = None) -> tuple[TermCounts, _Source]:
-        source = self._source(self._fixed_terms())
+    def _count(self, blocks: Iterable[pa.Array], keep: list[ReadTerms] | None = None) -> tuple[TermCounts, TermSource]:
+        params = self.get_params()
+        source = term_source(params, fixed_terms(params))
         frequencies = TextFrequencies()
         for block in blocks:
             sequences, ends = self._read(source, block)
@@ -288,12 +284,9 @@ class Vectoriser(BaseEstimator):
         """Settles on terms, which keep the order of their ids where these are `columns` of counts; returns the ids."""
         if self.vocabulary is None and self.hashed_columns is None:
             limits = FrequencyLimits(self.min_df, self.max_df, self.max_features)
-            ids = limits.within(counts.df, counts.n_documents)
-            ids, terms = (ids, counts.strings(ids)) if columns else sorted_terms(ids, counts.strings)
-            tf = (counts.df if self.binary or self.max_features_by == "df" else counts.tf)[ids]
+            by = counts.df if self.binary or self.max_features_by == "df" else counts.tf
             # in the type that scikit-learn sums, for its order of ties depends on it
-            best = limits.most_frequent(tf.astype(self.dtype))
-            ids, terms = ids[best], terms.take(pa.array(best))
+            ids, terms = limits.choose(counts, by.astype(self.dtype), keep_order=columns)
         elif not counts.n_documents:
             raise ValueError("no documents to learn the frequencies of the vocabulary from")
         else:
@@ -303,18 +296,6 @@ class Vectoriser(BaseEstimator):
         inputs = (ids, counts.df.size) if columns else (np.arange(ids.size), ids.size)
         self._set_fitted(FittedVectoriser(terms, df, self._idf(df, n), n, *inputs))
         return ids
-
-    def _source(self, terms: pa.Array | None) -> _Source:
-        """What gives ids to terms: learns them, knows these alone, or hashes any."""
-        analysis = build_analysis(self.get_params())
-        if self.hashed_columns is not None:
-            return HashedTerms(analysis, int(self.hashed_columns))
-        return TermLearner(analysis) if terms is None else TermLookup(analysis, terms, self._prefixes())
-
-    def _fixed_terms(self) -> pa.Array | None:
-        if self.hashed_columns is not None:
-            return column_names(int(self.hashed_columns))
-        return None if self.vocabulary is None else given_terms(self.vocabulary)
 
     def _set_fitted(self, fitted: FittedVectoriser) -> None:
         self.df_ = fitted.df
@@ -334,29 +315,20 @@ class Vectoriser(BaseEstimator):
         """Tells whether values below 0 have a meaning: only where they are not weighed as counts are."""
         return not (self.use_idf or self.sublinear_tf or self.binary)
 
-    def _lookup(self) -> _Source:
+    def _lookup(self) -> TermSource:
         self._check_fitted()
         with _lookup_lock:
             if self._term_lookup is None:
-                self._term_lookup = self._source(self._terms)
+                self._term_lookup = term_source(self.get_params(), self._terms)
             return self._term_lookup
-
-    def _prefixes(self) -> list[str]:
-        return [name + SEPARATOR for name in self.own_columns]
 
     def _blocks(self, texts: Documents) -> Iterator[pa.Array]:
         return document_blocks(texts, self.field_names)
 
-    def _read(self, source: _Source, block: pa.Array) -> _Read:
-        """Ids of the terms of every text, and the ends of its fields."""
-        names = self.field_names
-        if names is None:
-            sequences = source.ids(block)
-            return sequences, sequences.indptr[1:, None]
-        prefixes = [name + SEPARATOR if name in self.own_columns else "" for name in names]
-        return joined([source.ids(read_field(block, n), p) for n, p in zip(names, prefixes, strict=True)])
+    def _read(self, source: TermSource, block: pa.Array) -> ReadTerms:
+        return read_terms(source, block, self.field_names, self.own_columns)
 
-    def _rows(self, sequences: Iterable[_Read]) -> sp.csr_matrix:
+    def _rows(self, sequences: Iterable[ReadTerms]) -> sp.csr_matrix:
         weighting = self._weighting()
         rows = [weighting.of_sequences(*block) for block in sequences]
         if len(rows) == 1:

@@ -7,12 +7,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tagcore.text.frequencies import TermCounts
+
 
 class FrequencyLimits:
     """`min_df`, `max_df` and `max_features` as scikit-learn has them."""
 
     def __init__(self, min_df: float, max_df: float, max_features: int | None) -> None:
         self.min_df, self.max_df, self.max_features = min_df, max_df, max_features
+
+    def choose(self, counts: TermCounts, sizes: np.ndarray, *, keep_order: bool) -> tuple[np.ndarray, pa.Array]:
+        """Gives ids and terms within the limits, of these the ones of largest size: sorted, or in the order of ids."""
+        ids = self.within(counts.df, counts.n_documents)
+        ids, terms = (ids, counts.strings(ids)) if keep_order else sorted_terms(ids, counts.strings)
+        best = self.most_frequent(sizes[ids])
+        return ids[best], terms.take(pa.array(best))
 
     def within(self, df: np.ndarray, n_documents: int) -> np.ndarray:
         """Gives ids of the terms that some text holds and the limits allow; ValueError where there are none."""

@@ -9,6 +9,7 @@ from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.context import TaskRunContext
 
 from tasks.cache import is_transient
+from tasks.naming import artifact_key
 from tasks.progress import ProgressReporter
 from tasks.promotion.contest import Contest, hold_contest
 from tasks.promotion.decision import Candidate, Decision
@@ -86,10 +87,11 @@ def _show(decision: Decision) -> None:
     """The decision as artifacts of the Prefect run, where there is one."""
     if TaskRunContext.get() is None:
         return
+    told = f"version {decision.challenger} ({decision.model}): {decision.verdict}, {decision.reason}"
     if decision.guards:
         rows = [{"guard": g.name, "passed": g.passed, "found": g.found, "needed": g.needed} for g in decision.guards]
-        create_table_artifact(rows, key="guards")
-    create_markdown_artifact(decision.markdown(), key="decision")
+        create_table_artifact(rows, key=artifact_key("guards", decision.name), description=told)
+    create_markdown_artifact(decision.markdown(), key=artifact_key("decision", decision.name), description=told)
 
 
 def decide(

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -57,7 +58,8 @@ def measure_rivals(
             remark = f'no Python that has it; settings: rivals = {{ {rival.rival} = "…/bin/python" }}'
             ProgressReporter(f"leave out {rival.label}", remark=remark).tell("left out")
             continue
-        evaluation = measure_rival(rival, prepared, measures, workspace, return_state=True).result()
+        state: Any = measure_rival(rival, prepared, measures, workspace, return_state=True)
+        evaluation: Path = state.result()
         measured.append(EvaluatedModel(rival.label, evaluation, evaluation, prepared, seed, rival=True))
     return measured
 

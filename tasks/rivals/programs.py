@@ -47,9 +47,9 @@ def omikuji(train: Rows, test: Rows, out: Path, k: int, settings: dict[str, Any]
     (out / "model").mkdir()
     model.save(str(out / "model"))
     model.init_prediction_thread_pool(1)
-    pairs = [list(zip(w.tolist(), v.tolist(), strict=True)) for w, v in zip(test.words, test.values, strict=True)]
+    asked = [list(zip(w.tolist(), v.tolist(), strict=True)) for w, v in zip(test.words, test.values, strict=True)]
     start = time.process_time()
-    found = [model.predict(document, top_k=k) for document in pairs]
+    found = [model.predict(document, top_k=k) for document in asked]
     return took | _written(out, found, time.process_time() - start)
 
 
@@ -129,5 +129,5 @@ def _rows(path: Path) -> Rows:
 
 if __name__ == "__main__":
     name, features, out, k, *settings = sys.argv[1:]
-    sides = [_rows(Path(features) / f"{side}.parquet") for side in ("train", "test")]
-    print(json.dumps(RIVALS[name](*sides, Path(out), int(k), json.loads(settings[0]) if settings else {})))
+    train, test = (_rows(Path(features) / f"{side}.parquet") for side in ("train", "test"))
+    print(json.dumps(RIVALS[name](train, test, Path(out), int(k), json.loads(settings[0]) if settings else {})))

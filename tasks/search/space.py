@@ -82,5 +82,12 @@ def to_optuna(space: Space, point: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def from_optuna(space: Space, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Gives the point that `to_optuna` made the parameters of."""
-    return {n: values[params[n]] if isinstance(values, list) else params[n] for n, values in space.items()}
+    """Gives the point of Optuna's parameters: listed values for their places, numbers of four digits, as people set."""
+    return {
+        name: values[params[name]] if isinstance(values, list) else _short(params[name], values)
+        for name, values in space.items()
+    }
+
+
+def _short(value: float, values: SearchRange) -> float:
+    return value if values.whole else min(max(float(f"{value:.4g}"), values.low), values.high)

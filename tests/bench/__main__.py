@@ -59,6 +59,7 @@ SECTIONS = {
 SCALE = {
     "scale-rcv1": Section("scale", "RCV1 in full on two workers"),
     "scale-counts": Section("scale", "PMM: RCV1 in full on two workers"),
+    "scale-mmsg": Section("scale", "MMSG: RCV1 on two workers"),
     "scale-delicious": Section("scale", "A million bookmarks and 100,000 tags on two workers"),
     "scale-ratings": Section("scale", "TagiCoFi: 20 million ratings of a million users on two workers"),
     "scale-same": Section("scale", "The same model on any number of workers"),

@@ -54,7 +54,7 @@ def parsers() -> dict[str, Parser]:
         "robots.txt": Parser([{"": site.answer("/robots.txt", {}).body}, {"": _ROBOTS}], _read_robots),
         "addresses": Parser([{"": address.encode()} for address in _ADDRESSES], _read_address),
         "lists of addresses": Parser([{"a.txt": b"# mine\nhttp://a.org/x\n\nhttps://b.org/?q=1\n"}], _read_list),
-        "WARC": _of_files([{"a.warc": _warc(pages, packed)} for packed in (False, True)], "a.warc"),
+        "WARC": _of_files(_warcs(pages[0]), "a.warc"),
     }
     for name, files in dumps.FORMATS.items():
         found[name] = _of_files([files], name)
@@ -104,14 +104,22 @@ _RATINGS: list[Files] = [
 ]
 
 
-def _warc(pages: list[bytes], packed: bool) -> bytes:
+def _warcs(page: bytes) -> list[Files]:
+    """A page and one that is gone, a feed and a redirect: plain and packed."""
+    halves = (
+        [("/a", "200 OK", page), ("/b", "404 Gone", b"")],
+        [("/feed", "200 OK", _RSS), ("/c", "301 Moved", b""), ("/rye", "200 OK", b"<title>Rye</title><p>Bread")],
+    )
+    return [{"a.warc": _warc(answers, packed)} for answers in halves for packed in (False, True)]
+
+
+def _warc(answers: list[tuple[str, str, bytes]], packed: bool) -> bytes:
     out = io.BytesIO()
     writer = WARCWriter(out, gzip=packed)
-    answers = [("/a", "200 OK", pages[0]), ("/b", "404 Gone", b""), ("/c", "301 Moved", b""), ("/feed", "200 OK", _RSS)]
     for path, status, body in answers:
         head = StatusAndHeaders(status, [("Content-Type", "text/html"), ("Location", "/a")], protocol="HTTP/1.1")
         record = writer.create_warc_record(
-            f"http://a.org{path}", "response", payload=io.BytesIO(body[:1500]), http_headers=head
+            f"http://a.org{path}", "response", payload=io.BytesIO(body), http_headers=head
         )
         writer.write_record(record)
     return out.getvalue()

@@ -21,7 +21,7 @@ MODELS = (
     Fault(
         "the curvature of a row's likelihood without its off-diagonal",
         "tagcore/models/sgps/softmax.py",
-        "    out -= P * out.sum(axis=1, keepdims=True)\n",
+        '    T -= np.einsum("nc,nc->n", P, T)[:, None]\n',
         "",
         f"{_SGPS}/test_evidence.py",
     ),
@@ -52,6 +52,34 @@ MODELS = (
         "covariances = covariances + left[:, None] * squares",
         "covariances = covariances + 0.0 * squares",
         f"{_SGPS}/test_estimator.py",
+    ),
+    Fault(
+        "the gradient of Newton's method from latents before the last step",
+        "tagcore/models/sgps/mode.py",
+        'return {"F": state["F"] + length * state["D"]}, {}',
+        'return {"F": state["F"]}, {}',
+        f"{_SGPS}/test_mode.py",
+    ),
+    Fault(
+        "a search whose first step is as long as its slope is steep",
+        "tagcore/numeric/scale_search.py",
+        "steepness = max(float(np.linalg.norm(first[1])), 1e-300)",
+        "steepness = 1.0",
+        "tests/tagcore/numeric/test_scale_search.py",
+    ),
+    Fault(
+        "length scales and amplitude sought together from the start",
+        "tagcore/numeric/scale_search.py",
+        "if n_lengths > 1:",
+        "if n_lengths > 1000:",
+        f"{_GP}/test_vbgp.py",
+    ),
+    Fault(
+        "scores of a linear machine as they are, without their sharpness",
+        "tagcore/models/mmsg/category_svm.py",
+        "return probabilities(self.sharpness_ * _scores(",
+        "return probabilities(_scores(",
+        "tests/tagcore/models/mmsg/test_category_svm.py",
     ),
     Fault(
         "a category's shares without the weight of a document's tags",
@@ -98,8 +126,8 @@ MODELS = (
     Fault(
         "frequencies of tags count the held-out documents",
         _BLEND_ESTIMATOR,
-        "counts = TagCounts.of(Y[seen])",
-        "counts = TagCounts.of(Y)",
+        "self.pool, TagCounts.of(Y[seen])",
+        "self.pool, TagCounts.of(Y)",
         _BLEND,
     ),
     Fault(
@@ -352,9 +380,9 @@ MODELS = (
     ),
     Fault(
         "a calibrator fitted on rows that its model learnt from",
-        "tagcore/fitting.py",
-        "            rows.select(np.flatnonzero(~held_out)),\n",
-        "            rows,\n",
+        "tagcore/tag_model.py",
+        "rows if left_out is None else rows.select(np.flatnonzero(~left_out))",
+        "rows",
         "tests/tagcore/test_fitting.py",
     ),
     Fault(
@@ -395,8 +423,8 @@ MODELS = (
     Fault(
         "descent towards what neighbours are not",
         "tagcore/models/tagicofi/descent_kernel.py",
-        "                rough[d] -= strength * other[d]\n",
-        "                rough[d] += strength * other[d]\n",
+        "        rough[d] = degree * own[d] - rough[d]\n",
+        "        rough[d] = degree * own[d] + rough[d]\n",
         f"{_TAGICOFI}/test_descent.py",
     ),
     Fault(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tagcore.store.datasets import StoreError
-from tasks.naming import data_name, errors_name_source, registered_name, safe_name
+from tasks.naming import artifact_key, data_name, errors_name_source, registered_name, safe_name
 from tasks.recipe_settings import DataSettings
 
 SAFE = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
@@ -78,3 +78,15 @@ def test_errors_about_a_stored_folder_name_the_folder():
     named = errors_name_source(DataSettings(source="notes.jsonl"), STORED)
     with pytest.raises(StoreError, match=rf"^{STORED}: is missing$"), named:
         raise StoreError(f"{STORED}: is missing")
+
+
+@pytest.mark.parametrize(
+    ("of", "key"),
+    [
+        ("nightly-notes", "decision-nightly-notes"),
+        ("nightly on My_notes: A", "decision-nightly-on-my-notes-a"),
+        ("µ", "decision"),
+    ],
+)
+def test_artifacts_have_keys_that_prefect_takes(of, key):
+    assert artifact_key("decision", of) == key

@@ -161,7 +161,7 @@ class Blend(TagModel):
             fits.fit(member, rows, None, f"member{number}")
             for name in (*member._all_arrays(), *member._all_facts()):
                 setattr(self, _stored_name(number, name), getattr(member, name))
-        self._ready = None
+        self._ready: _Served | None = None
 
     def _held_out_pairs(
         self, members: list[TagModel], rows: Rows, Y: sp.csr_matrix, folds: np.ndarray, held: list[int], fits: "_Fits"
@@ -225,7 +225,8 @@ class Blend(TagModel):
 
     def _served(self) -> "_Served":
         """What answers: members, combiner and counts, made once of the arrays that stand on this model."""
-        if self.__dict__.get("_ready") is None:
+        ready: _Served | None = self.__dict__.get("_ready")
+        if ready is None:
             members = self._made()
             for number, member in enumerate(members):
                 for name in (*member._all_arrays(), *member._all_facts()):
@@ -233,8 +234,8 @@ class Blend(TagModel):
             weights, *trees = (freeze(getattr(self, name)) for name in _COMBINER)
             met = (self.met_starts_, self.met_tags_, self.met_counts_)
             counts = TagCounts(self.n_documents_, *map(freeze, (self.tag_documents_, *met)))
-            self._ready = _Served(members, Combiner(weights, Trees(*trees)), counts.arrays)
-        return self._ready
+            ready = self._ready = _Served(members, Combiner(weights, Trees(*trees)), counts.arrays)
+        return ready
 
     def _all_arrays(self) -> tuple[str, ...]:  # type: ignore[override]  # of this one: its members have more
         return (*self._arrays, *self._names_of_members("_all_arrays"))

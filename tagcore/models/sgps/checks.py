@@ -49,7 +49,7 @@ LIMITS = limits(
     window=Real(least=0, most=0.25),
     jitter=Real(above=0, most=0.01),
     max_prototypes=Whole(1, 20_000),
-    mode=Choice("auto", "store", "stream"),
+    mode=Choice("auto", "store", "float32", "stream"),
     memory=SIZE,
     n_shards=Whole(1, 100_000),
     random_state=SEED,

@@ -36,8 +36,8 @@ class SGPS(ClassModel):
     amplitudes maximise the evidence. With M = N and prototypes that are the rows it is the full Laplace approximation.
 
     Take it for up to some hundred thousand rows, dense or CSR, where probabilities and their uncertainty matter.
-    Memory: 12 N M bytes, or with `mode="stream"` a few megabytes a thread, at many times the time; 8 C M² bytes for the
-    curvature that variances need.
+    Memory: 12 N M bytes, 4 with `mode="float32"`, a few megabytes a thread with "stream", at many times the time; 8 C
+    M² bytes for the curvature that variances need.
 
     Parameters
     ----------
@@ -67,8 +67,8 @@ class SGPS(ClassModel):
         as `width` times the spacing of prototypes; rows surely right or wrong, ls(1 - ls) < window, do not pull.
     jitter : added to the variance of prototypes; ten times as much, up to 0.01, where these coincide.
     max_prototypes : M at most.
-    mode : "store" keeps the features of all rows, "stream" makes them anew in every pass, "auto" stores what fits into
-        half of `memory` bytes.
+    mode : "store" keeps the features of all rows (12 bytes each), "float32" rounds them (4), "stream" makes them anew
+        in every pass, "auto" takes the first of these that fits into half of `memory` bytes.
     n_shards : parts of the rows (of 1536 at least), worked on in parallel. Results depend on it in the last digits,
         never on threads.
     random_state : seed.

@@ -1,4 +1,4 @@
-"""Features of the rows of a shard: kept once (`store`), or covariances made anew in every pass (`stream`).
+"""Features of the rows of a shard: kept once (`store`, or rounded, `float32`), or made anew in every pass (`stream`).
 
 Stored features are whitened, Φ = k(X, Z) L⁻ᵀ. Streamed ones are k(X, Z) itself: then whitening happens on arrays of the
 size of the prototypes, by the driver, and no row needs a triangular solve.
@@ -6,7 +6,7 @@ size of the prototypes, by the driver, and no row needs a triangular solve.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,13 +14,16 @@ from tagcore.models.sgps.basis import Basis
 from tagcore.numeric.dots import Matrix
 from tagcore.shards import Executor, Shards, freeze
 
-STORED_BYTES = 12  # of one feature: once in float64, once rounded to float32 for conjugate gradients
+Mode = Literal["store", "float32", "stream"]
+
+STORED_BYTES: dict[Mode, int] = {"store": 12, "float32": 4}  # of a feature: in float64 and rounded, or rounded alone
 _BLOCK_CELLS = 4_000_000  # features that a stream forms together
 
 
 @dataclass(frozen=True, eq=False)
 class FeatureRows:
-    """The rows of a shard, their classes, and their features where these are stored."""
+    """The rows of a shard, their classes, and their features where these are stored; rounded alone, they are what
+    features are, and all passes see the same."""
 
     X: Matrix
     y: np.ndarray
@@ -32,6 +35,9 @@ class FeatureRows:
         """Gives features as Newton's method takes them: stored ones, or covariances of a few rows at a time."""
         if self.stored is not None:
             yield slice(0, self.y.size), self.stored
+            return
+        if self.rounded is not None:
+            yield from self.whitened_blocks()
             return
         for rows in self._cuts():
             yield rows, self.basis.covariances(self.X[rows])
@@ -46,7 +52,12 @@ class FeatureRows:
     def whitened_blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
         """Gives whitened features of a few rows at a time, stored or not."""
         for rows in self._cuts():
-            yield rows, self.basis.features(self.X[rows]) if self.stored is None else self.stored[rows]
+            if self.stored is not None:
+                yield rows, self.stored[rows]
+            elif self.rounded is not None:
+                yield rows, self.rounded[rows].astype(np.float64)
+            else:
+                yield rows, self.basis.features(self.X[rows])
 
     def _cuts(self) -> list[slice]:
         step = max(1, _BLOCK_CELLS // self.basis.size)
@@ -58,16 +69,20 @@ class FeatureLoader:
     """Makes the features of a part where it is needed. `load` gives (X, classes) of the part."""
 
     load: Callable[[Any], tuple[Matrix, np.ndarray]]
-    store: bool
+    mode: Mode
 
     def __call__(self, part: tuple[Any, dict[str, Any]]) -> FeatureRows:
         rows, parts = part
         X, y = self.load(rows)
         basis = Basis(**parts)
         stored = rounded = None
-        if self.store:
+        if self.mode == "store":
             stored = np.ascontiguousarray(basis.features(X))
             rounded = stored.astype(np.float32)
+        elif self.mode == "float32":
+            rounded = np.empty((y.size, basis.size), np.float32)
+            for cut, block in FeatureRows(X, y, basis, None, None).whitened_blocks():
+                rounded[cut] = block
         return FeatureRows(freeze(X), freeze(y), basis, freeze(stored), freeze(rounded))
 
 
@@ -99,10 +114,10 @@ def feature_shards(
     basis: Basis,
     firsts: Sequence[int],
     n_rows: int,
-    store: bool,
+    mode: Mode,
     executor: Executor | None = None,
 ) -> FeatureShards:
     """Makes shards of the features of these parts of the rows."""
     shared = basis.parts()
-    shards = Shards([(part, shared) for part in parts], FeatureLoader(load, store), executor, firsts)
-    return FeatureShards(shards, basis, store, n_rows)
+    shards = Shards([(part, shared) for part in parts], FeatureLoader(load, mode), executor, firsts)
+    return FeatureShards(shards, basis, mode != "stream", n_rows)

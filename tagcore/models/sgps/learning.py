@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from tagcore.models.sgps.basis import make_basis
 from tagcore.models.sgps.descent import DescentSettings, descend, snap
 from tagcore.models.sgps.evidence import evidence_at
-from tagcore.models.sgps.features import STORED_BYTES
+from tagcore.models.sgps.features import STORED_BYTES, Mode
 from tagcore.models.sgps.information import most_informative, pool_size
 from tagcore.models.sgps.mode import find_mode, has_converged
 from tagcore.models.sgps.posterior import Posterior
@@ -53,12 +53,12 @@ def learn(model: Any, data: LabelledRows, n_classes: int, seed: int, context: Fi
     """
     n = data.classes.size
     count = number_of_prototypes(model.n_prototypes, n, n_classes, model.max_prototypes)
-    rows_layout = Layout(model.n_shards, store=False, executor=context.executor)
+    rows_layout = Layout(model.n_shards, executor=context.executor)
     Z, of_class = select_prototypes(model, data, n_classes, count, seed, rows_layout)
     found = search_parameters(model, data, Z, of_class, n_classes, seed) if n_classes > 1 else None
     theta = found.theta if found else first_theta(model, Z, n_classes)
     basis = make_basis(model.covariance, theta.length_scale, Z, model.jitter)
-    features = Layout(model.n_shards, _stores(model, n, basis.size), context.executor).features(data, basis)
+    features = Layout(model.n_shards, _mode(model, n, basis.size), context.executor).features(data, basis)
     trained = find_mode(
         features,
         theta.amplitudes,
@@ -175,7 +175,9 @@ def _informative_rows(
     return np.sort(pool[most_informative(X, data.classes[pool], n_classes, k, count)])
 
 
-def _stores(model: Any, n_rows: int, n_prototypes: int) -> bool:
+def _mode(model: Any, n_rows: int, n_prototypes: int) -> Mode:
+    """How features are kept: as they are, rounded, or not at all, by what fits into half of the memory."""
     if model.mode != "auto":
-        return model.mode == "store"
-    return STORED_BYTES * n_rows * n_prototypes <= model.memory // 2
+        return model.mode
+    fitting = (mode for mode, size in STORED_BYTES.items() if size * n_rows * n_prototypes <= model.memory // 2)
+    return next(fitting, "stream")

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from tagcore.features.rows import Rows, load_part
 from tagcore.models.sgps.basis import Basis
-from tagcore.models.sgps.features import FeatureShards, feature_shards
+from tagcore.models.sgps.features import FeatureShards, Mode, feature_shards
 from tagcore.numeric.dots import Matrix
 from tagcore.numeric.normalise import normalise_rows
 from tagcore.shards import Executor, Inline, Shards, row_shards
@@ -96,7 +96,7 @@ class Layout:
     """How rows are cut into shards, and whether these keep features."""
 
     n_shards: int = 8
-    store: bool = True
+    mode: Mode = "store"
     executor: Executor = field(default_factory=Inline)
 
     def shards(self, data: LabelledRows) -> Shards:
@@ -110,7 +110,7 @@ class Layout:
         cuts = self._cuts(data)
         parts, firsts = [data.part(cut) for cut in cuts], [cut.start for cut in cuts]
         n, executor = data.classes.size, self._executor(data)
-        return feature_shards(parts, data.load, basis, firsts, n, self.store, executor)
+        return feature_shards(parts, data.load, basis, firsts, n, self.mode, executor)
 
     def _executor(self, data: LabelledRows) -> Executor:
         """Few rows are worked on here: to hand them over takes longer."""

@@ -41,8 +41,8 @@ class Descent:
         gamma, rough = items.pull if items.is_linked else 0.0, np.empty((0, 0))
         if gamma:
             rough = graph.degrees[:, None] * V - graph.links @ V
-        known = freeze((V, asked, rough, graph.degrees))
-        item_squares, item_roughness = step_items(*known, items.ridge, gamma, self.step or 0.0, moved)
+        arguments = (*freeze((V, asked, rough, graph.degrees)), items.ridge, gamma, self.step or 0.0, moved)
+        item_squares, item_roughness = step_items(*arguments)
         penalty = self.users.ridge * squares + shared["beta"] * roughness
         penalty += items.ridge * item_squares + gamma * item_roughness
         objective, rows = 0.5 * (error + penalty), np.concatenate([part["rows"] for part in parts])

@@ -2,7 +2,8 @@
 
 Row i has the system M_i x = b_i, M_i = B + Σ_q a_q y_q y_qᵀ + r_i I and b_i = Σ_q b_q y_q over its ratings q, y_q the
 vectors of the other side. Ratings have a = 1, b = r and B = 0; counts have a = c - 1, b = c and B = Σ_j y_j y_jᵀ, c
-being the confidence. Cholesky factors are kept as packed lower triangles.
+being the confidence. Cholesky factors are kept as packed lower triangles. A row with fewer ratings than dimensions is
+solved in its ratings: x = Σ_q z_q y_q where (Y Yᵀ + r I) z = b, and r z is what x leaves of b.
 """
 
 import math
@@ -16,12 +17,15 @@ from tagcore.models.tagicofi.columns_kernel import FREE, dot, five_dots, gather,
 @njit(cache=True, nogil=True, fastmath=FREE)
 def solve_rows(ratings, weights, others, base, ridges, solved):
     """Solves every row into `solved`; gives Σ (b - x·y)² + (a - 1)(x·y)² over all ratings, and Σ xᵀ B x."""
-    starts, _, values = ratings
+    starts, ids, values = ratings
     n, width = solved.shape
     columns, gram, inverses = scratch_columns(starts, width), np.empty((width, width + 4)), np.empty(width)
     error, spread = 0.0, 0.0
     for i in range(n):
-        row = solved[i]
+        row, mine = solved[i], slice(starts[i], starts[i + 1])
+        if starts[i + 1] - starts[i] < width and ridges[i] > 0.0 and not weights.size:
+            error += _solve_few(ids[mine], values[mine], others, ridges[i], gram, inverses, row)
+            continue
         rest = _normal_equations(ratings, weights, others, base, ridges[i], i, columns, gram, row)
         _factorise(gram, inverses)
         _forward(gram, inverses, row)
@@ -36,6 +40,25 @@ def solve_rows(ratings, weights, others, base, ridges, solved):
             for d in range(width):
                 spread += row[c] * base[c, d] * row[d]
     return error, spread
+
+
+@njit(cache=True, nogil=True, fastmath=FREE)
+def _solve_few(ids, values, others, ridge, gram, inverses, row):
+    """Solves a row with few ratings; gives its squared error."""
+    z, inverses = values.copy(), inverses[: ids.size]
+    for p in range(ids.size):
+        for q in range(p + 1):
+            gram[p, q] = dot(others[ids[p]], others[ids[q]])
+        gram[p, p] += ridge
+    _factorise(gram, inverses)
+    _forward(gram, inverses, z)
+    _backward(gram, inverses, z)
+    row[:] = 0.0
+    for q in range(ids.size):
+        other = others[ids[q]]
+        for d in range(row.size):
+            row[d] += z[q] * other[d]
+    return ridge * ridge * dot(z, z)
 
 
 @njit(cache=True, nogil=True, fastmath=FREE)

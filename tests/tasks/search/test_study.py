@@ -108,10 +108,15 @@ def test_what_matters_is_blamed():
     assert Study(SPACE).importances() == {}
 
 
-def test_points_pass_through_optuna_unchanged():
-    point = {"C": 0.1 + 0.2, "k": 7, "ngrams": [1, 2]}
+def test_points_pass_through_optuna_as_people_write_them():
+    point = {"C": 0.3012, "k": 7, "ngrams": [1, 2]}
     assert to_optuna(SPACE, point)["ngrams"] == 1
     assert from_optuna(SPACE, to_optuna(SPACE, point)) == point
+    assert from_optuna(SPACE, {"C": 0.30117, "k": 7, "ngrams": 1}) == point | {"C": 0.3012}
+    ends = {"C": SearchRange(low=0.123456, high=0.654321)}
+    assert [from_optuna(ends, {"C": c})["C"] for c in (0.123456, 0.654321)] == [0.1235, 0.6543]
+    assert from_optuna({"C": SearchRange(low=0.123476, high=0.2)}, {"C": 0.123476})["C"] == 0.1235
+    assert from_optuna({"C": SearchRange(low=0.123436, high=0.2)}, {"C": 0.123437})["C"] == 0.123436
 
 
 @pytest.mark.parametrize("damage", ["{", "[1]", json.dumps([{"number": 0}])])

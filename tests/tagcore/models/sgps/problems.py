@@ -20,9 +20,9 @@ def three_classes(n=60, seed=0):
     return X, y
 
 
-def features_of(X, y, Z, *, covariance="se", scale=1.3, n_shards=1, store=True, executor=None):
+def features_of(X, y, Z, *, covariance="se", scale=1.3, n_shards=1, mode="store", executor=None):
     """features of these rows on these prototypes; shards as small as asked for."""
-    layout = SmallShards(n_shards, store, *([executor] if executor else []))
+    layout = SmallShards(n_shards, mode, *([executor] if executor else []))
     basis = make_basis(covariance, np.asarray(scale, float), Z, JITTER)
     return layout.features(LabelledMatrix(X, y), basis)
 

@@ -19,7 +19,7 @@ SCALES = {"shared": np.asarray(1.3), "ard": np.array([1.0, 2.0, 0.7])}
 @pytest.mark.parametrize("scales", SCALES)
 def test_slopes_are_differences(covariance, kind, scales):
     scale, step = SCALES[scales], 1e-4
-    settings = {"covariance": covariance, "n_shards": 2, "store": scales == "ard"}
+    settings = {"covariance": covariance, "n_shards": 2, "mode": "store" if scales == "ard" else "stream"}
 
     def value(scale, amplitudes):
         return evidence_of(X, Y, Z, amplitudes, kind, scale=scale, **settings)[1].value
@@ -45,7 +45,7 @@ def test_without_amplitude_nothing_is_explained(kind):
 @pytest.mark.parametrize("kind", ["block", "exact"])
 def test_streams_and_shards_have_the_same_evidence(kind):
     _, wanted = evidence_of(X, Y, Z, AMPLITUDES, kind)
-    _, found = evidence_of(X, Y, Z, AMPLITUDES, kind, n_shards=7, store=False)
+    _, found = evidence_of(X, Y, Z, AMPLITUDES, kind, n_shards=7, mode="stream")
     assert found.value == pytest.approx(wanted.value, abs=1e-8)
     np.testing.assert_allclose(found.curvature.factors, wanted.curvature.factors, atol=1e-8)
 

@@ -63,12 +63,23 @@ def test_no_step_away_from_the_mode_goes_up():
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix], ids=["dense", "csr"])
 @pytest.mark.parametrize("n_shards", [1, 10])
-@pytest.mark.parametrize("store", [True, False], ids=["store", "stream"])
-def test_shards_stores_streams_and_csr_rows_change_the_last_digits_alone(form, n_shards, store):
+@pytest.mark.parametrize("kept", ["store", "stream"])
+def test_shards_stores_streams_and_csr_rows_change_the_last_digits_alone(form, n_shards, kept):
     X, y = three_classes(50)
     features, wanted = mode(X, y, X[:8])
-    others, found = mode(form(X), y, form(X[:8]), n_shards=n_shards, store=store)
+    others, found = mode(form(X), y, form(X[:8]), n_shards=n_shards, mode=kept)
     np.testing.assert_allclose(latents(others, found, form(X)), latents(features, wanted, X), atol=1e-8)
+
+
+def test_rounded_features_have_the_mode_of_what_they_are():
+    X, y = three_classes(50)
+    features, U = mode(X, y, X[:8], n_shards=3, mode="float32")
+    inputs = features.basis.features(X).astype(np.float32).astype(np.float64)
+    F = (inputs @ U) * A
+    R = np.eye(3)[y] - probabilities(F)
+    np.testing.assert_allclose((inputs * 2.0).T @ R, U, atol=1e-10)
+    wanted = mode(X, y, X[:8])
+    np.testing.assert_allclose(latents(features, U, X), latents(*wanted, X), atol=1e-5)
 
 
 def test_threads_change_no_bit():

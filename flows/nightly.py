@@ -51,7 +51,7 @@ class NightlyResult:
     tables: list[PageTable] = field(default_factory=list)  # of a night among nights: how models were trained, and why
 
 
-@flow(name="nightly", flow_run_name="nightly {recipe.name}")
+@flow(name="nightly", flow_run_name="{recipe.name} on {recipe.data.shown}")
 def nightly(recipe: Recipe, full: bool = False) -> NightlyResult:
     """Follows a recipe with its first seed, and promotes the best model of the night if it beats the one in service.
 

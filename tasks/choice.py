@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import asdict, replace
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,7 +15,7 @@ from prefect.states import Completed, State
 from tagcore.choosing import Changes, choose_in_turn
 from tagcore.features.build import make_features
 from tagcore.features.corpus_reader import CorpusReader
-from tagcore.features.rows import StoredRows, load_all
+from tagcore.features.rows import XY, StoredRows, load_all
 from tagcore.features.split import Split
 from tagcore.fitting import make_model
 from tagcore.metrics.ranking import mark_hits
@@ -35,8 +36,6 @@ _OF_TEXTS = ("fields", "own_columns", "ngram_range", "stop_words", "stem", "stri
 _MOST_CELLS = 100_000_000  # words × tags, above which neighbours probe instead of BOMC, which learns in one pass
 _LEAST_TAG = 3  # tags on fewer documents cannot tell one choice from another
 _K = 5
-
-Probes = dict[str, np.ndarray]
 
 
 @task(name="choose")
@@ -124,15 +123,16 @@ def _quality(
         train_documents=min(recipe.choice.documents, CorpusReader(corpus, split).count_to_learn_from()),
         min_tag_df=max(split.min_tag_df, _LEAST_TAG),
     )
-    seen: Probes = {}
+    seen: dict[str, np.ndarray] = {}
     total = 2 * len(recipe.choice.options)
+    rows_of = lru_cache(2)(lambda plain: _rows(corpus, tried, settings.on_top_of(**json.loads(plain))))
 
     def probe(changes: Changes, name: str | None) -> np.ndarray:
         features = {k.removeprefix("features."): v for k, v in changes.items() if k.startswith("features.")}
         params = {k.split(".")[2]: v for k, v in changes.items() if name and k.startswith(f"models.{name}.")}
         key = json.dumps([features, name, params], sort_keys=True)
         if key not in seen:
-            seen[key] = _ndcg(corpus, tried, settings.on_top_of(**features), name, params, recipe.seeds[0])
+            seen[key] = _ndcg(rows_of(json.dumps(features, sort_keys=True)), name, params, recipe.seeds[0])
             step(len(seen), total, {})
         return seen[key]
 
@@ -143,15 +143,20 @@ def _quality(
     return quality
 
 
-def _ndcg(
-    corpus: Dataset, split: Split, settings: FeatureSettings, name: str | None, params: Changes, seed: int
-) -> np.ndarray:
+def _rows(corpus: Dataset, split: Split, settings: FeatureSettings) -> tuple[XY, XY]:
+    """Rows to learn from, and rows to ask about."""
     with TemporaryDirectory() as scratch:
         folder = Path(scratch, "features")
         make_features(corpus, folder, Vectoriser(**settings.model_dump()), split)
-        (X, Y), (asked, truth) = (load_all(StoredRows.open(folder, side)) for side in ("train", "test"))
-    if name is None:
-        name = "BOMC" if X.shape[1] * Y.shape[1] <= _MOST_CELLS else "KNN"
+        return load_all(StoredRows.open(folder, "train")), load_all(StoredRows.open(folder, "test"))
+
+
+def _ndcg(rows: tuple[XY, XY], name: str | None, params: Changes, seed: int) -> np.ndarray:
+    (X, Y), (asked, truth) = rows
+    too_large = X.shape[1] * Y.shape[1] > _MOST_CELLS
+    if too_large and name == "BOMC":
+        return np.zeros(1)  # which decides nothing
+    name = name or ("KNN" if too_large else "BOMC")
     model = make_model(name, params, seed, TagModel).fit(X, Y)
     return mark_hits(truth, model.top_k(asked, _K)[0]).ndcg(_K)
 

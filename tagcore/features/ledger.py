@@ -98,8 +98,9 @@ def _rows(
         columns["before"] = at = _places(ids, known)
         old = np.flatnonzero(at >= 0)
         at = at[old]
-        columns["since"][old] = _column(known, "since")[at]
-        columns["new"][old] &= ~_column(known, "used")[at]
+        took_part = _column(known, "used")[at]  # who was untagged before comes tonight
+        columns["since"][old] = np.where(took_part, _column(known, "since")[at], night)
+        columns["new"][old] &= ~took_part
         stays = group.used[old] & ~columns["new"][old]
         other = {name: _column(known, name)[at] != hashes[name][old] for name in ("text", "tags")}
         columns["changed"][old] = stays & other["text"]

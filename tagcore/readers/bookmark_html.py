@@ -16,11 +16,10 @@ from tagcore.readers.web.urls import BadUrl, canonical_url
 from tagcore.text.html import strip_html
 
 HEAD = re.compile(rb"\s*<!DOCTYPE\s+NETSCAPE-Bookmark-file", re.IGNORECASE)
-_LINK = re.compile(r"<A\s+([^>]*)>(.*?)</A>", re.IGNORECASE)
-_FOLDER = re.compile(r"<H3([^>]*)>(.*?)</H3>", re.IGNORECASE)
+_LINK, _FOLDER = (re.compile(rf"<{name}(?=[\s>])", re.IGNORECASE) for name in ("A", "H3"))
 _NOTE = re.compile(r"<DD>(.*)", re.IGNORECASE)
 _END = re.compile(r"</DL>", re.IGNORECASE)
-_ATTRIBUTE = re.compile(r"([A-Z_]+)\s*=\s*\"([^\"]*)\"", re.IGNORECASE)
+_ATTRIBUTE = re.compile(r"\b([A-Z_]{1,40})\s*=\s*\"([^\"]*)\"", re.IGNORECASE)
 _ROOT = re.compile(r"PERSONAL_TOOLBAR_FOLDER|UNFILED_BOOKMARKS_FOLDER", re.IGNORECASE)
 
 
@@ -29,6 +28,22 @@ class BookmarkOptions(ReadLimits):
     """`folders`: whether the names of a bookmark's folders are its tags where it has none of its own."""
 
     folders: bool = True
+
+
+@dataclass
+class _Element:
+    """An element of a line: what stands in its tag, and what between it and its end."""
+
+    attributes: str
+    inside: str
+
+    @classmethod
+    def first(cls, line: str, name: re.Pattern[str]) -> "_Element | None":
+        """Finds the first one of a name, in one pass: a line of many that do not end is no trap."""
+        found = name.search(line)
+        close = line.find(">", found.end()) if found else -1
+        end = line.find("</", close) if close >= 0 else -1
+        return cls(line[found.end() : close], line[close + 1 : end]) if found and end >= 0 else None
 
 
 @dataclass
@@ -76,12 +91,11 @@ class BookmarkHtml(Source):
         for chunk in self._lines(file):
             for number, raw in enumerate(chunk.data.split(b"\n"), chunk.line):
                 line = raw.decode(errors="replace")
-                if match := _FOLDER.search(line):
-                    folders.append(
-                        "" if _ROOT.search(match[1]) or (len(folders) == 0 and not match[1]) else _plain(match[2])
-                    )
-                elif match := _LINK.search(line):
-                    last = self._bookmark(file, number, match, folders)
+                if named := _Element.first(line, _FOLDER):
+                    outermost = _ROOT.search(named.attributes) or (not folders and not named.attributes)
+                    folders.append("" if outermost else _plain(named.inside))
+                elif link := _Element.first(line, _LINK):
+                    last = self._bookmark(file, number, link, folders)
                     if last is not None and (known := found.setdefault(last.url, last)) is not last:
                         known.tags |= last.tags
                         last = known
@@ -91,19 +105,19 @@ class BookmarkHtml(Source):
                     folders.pop()
         return list(found.values())
 
-    def _bookmark(self, file: InputFile, line: int, link: re.Match, folders: list[str]) -> _Bookmark | None:
-        attributes = {name.upper(): html.unescape(value) for name, value in _ATTRIBUTE.findall(link[1])}
+    def _bookmark(self, file: InputFile, line: int, link: _Element, folders: list[str]) -> _Bookmark | None:
+        attributes = {name.upper(): html.unescape(value) for name, value in _ATTRIBUTE.findall(link.attributes)}
         address = attributes.get("HREF", "")
         try:
             url = canonical_url(address)
         except BadUrl:
             if not re.match(r"(?:place|javascript|about|chrome|file|data|ftp|mailto):", address):  # no page of the web
-                self._rejected_rows.add(file.name, line, address, "an address as HREF", link[0].encode())
+                self._rejected_rows.add(file.name, line, address, "an address as HREF", link.attributes.encode())
             return None
         tags = [tag.strip() for tag in attributes.get("TAGS", "").split(",") if tag.strip()]
         if not tags and self.options.folders:
             tags = [folder for folder in folders if folder]
-        return _Bookmark(line, url, _plain(link[2]), _time(attributes.get("ADD_DATE", "")), dict.fromkeys(tags))
+        return _Bookmark(line, url, _plain(link.inside), _time(attributes.get("ADD_DATE", "")), dict.fromkeys(tags))
 
 
 def _plain(text: str) -> str:

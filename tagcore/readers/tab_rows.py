@@ -13,19 +13,21 @@ _MEANT = {"t": "\t", "n": "\n", "r": "\r", "0": "\0"}
 
 def tab_rows(chunks: Iterable[Chunk]) -> Iterator[tuple[int, bytes]]:
     """Parts whole lines into rows with their numbers; empty ones are left out. A backslash at the end continues it."""
-    held, first = b"", 1
+    held: list[bytes] = []
+    size, first = 0, 1
     for chunk in chunks:
         for number, raw in enumerate(chunk.data.removesuffix(b"\n").split(b"\n"), chunk.line):
             if not held:
-                first = number
-            if (len(raw) - len(raw.rstrip(b"\\"))) % 2 and len(held) < _LONGEST:
-                held += raw[:-1] + b"\\n"
+                size, first = 0, number
+            if (len(raw) - len(raw.rstrip(b"\\"))) % 2 and size < _LONGEST:
+                held.append(raw[:-1] + b"\\n")
+                size += len(raw) + 1
                 continue
-            if row := held + raw.removesuffix(b"\r"):
+            if row := b"".join(held) + raw.removesuffix(b"\r"):
                 yield first, row
-            held = b""
+            held.clear()
     if held:
-        yield first, held
+        yield first, b"".join(held)
 
 
 def cells(row: bytes, at_least: int, encoding: str = "utf-8") -> list[str | None]:

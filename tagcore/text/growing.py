@@ -44,7 +44,8 @@ def append_terms(
     else:  # columns that were there and not taken stay out, so that those of terms rise
         fresh = fresh[fresh >= vectoriser.n_features_in_]
         terms = counts.strings(fresh)
-    best = _room(vectoriser).most_frequent((counts.df if vectoriser.binary else counts.tf)[fresh].astype(np.float64))
+    by_df = vectoriser.binary or vectoriser.max_features_by == "df"
+    best = _room(vectoriser).most_frequent((counts.df if by_df else counts.tf)[fresh].astype(np.float64))
     fresh, terms = fresh[best], terms.take(pa.array(best))
     n, before = vectoriser.n_documents_ + counts.n_documents, len(vectoriser._terms)
     grown = Vectoriser(**vectoriser.get_params())

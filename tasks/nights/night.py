@@ -189,7 +189,7 @@ class Night:
                 at=self.at.isoformat(),
                 corpus=self.data.name,
                 ledger=self.ledger.name,
-                asked_split=self.asked_split.model_dump(mode="json"),
+                asked_split=_told(self.asked_split),
                 split=self.split.model_copy(update={"exceptions": ()}).model_dump(mode="json"),
                 full=self.full,
                 lineages=self.lineages,
@@ -237,7 +237,7 @@ def open_night(name: str, recipe: Recipe, data: Path, full: bool, workspace: Wor
 def _settle_split(data: Path, asked: SplitSettings, earlier: NightRecord | None) -> SplitSettings:
     """The split of the first night as long as the recipe asks for the same; `auto` means the newest documents where all
     have a time and the source has no split of its own."""
-    if earlier is not None and earlier.asked_split == asked.model_dump(mode="json"):
+    if earlier is not None and earlier.asked_split == _told(asked):
         return SplitSettings.model_validate(earlier.split)
     if asked.kind == "official" or asked.kind == "drawn" or (asked.kind == "auto" and has_official_split(data)):
         return asked
@@ -263,6 +263,11 @@ def _write_ledger(data: Path, split: SplitSettings, number: int, before: Path | 
         step.remark = Changes.load(folder).told()
 
     return run_cached(plan, "look for new documents", make).result()
+
+
+def _told(split: SplitSettings) -> dict[str, Any]:
+    """What a recipe says of its split; settings that come with later versions change nothing."""
+    return split.model_dump(mode="json", exclude_defaults=True)
 
 
 def _stands(ledger: Path) -> bool:

@@ -79,4 +79,4 @@ class Decision:
         rows = [
             f"| {g.name} | {'passed' if g.passed else '**refused**'} | {g.found} | {g.needed} |" for g in self.guards
         ]
-        return "\n".join([head, "| guard | | found | needed |", "|---|---|---|---|", *rows]) + "\n"
+        return "\n".join([head, "| guard | outcome | found | needed |", "|---|---|---|---|", *rows]) + "\n"

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+RELIABILITY = "reliability.png"  # the picture of all models' probabilities, beside the table
+
 
 @dataclass(frozen=True)
 class Row:

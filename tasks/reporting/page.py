@@ -21,7 +21,7 @@ from tasks.naming import artifact_key
 from tasks.progress import ProgressReporter
 from tasks.registry.client import Registry
 from tasks.reporting.changes import Night, changes_since, note_night
-from tasks.reporting.comparison import Report
+from tasks.reporting.comparison import RELIABILITY, Report
 
 PAGE = "report.html"
 _TAGS_SHOWN = 500
@@ -126,7 +126,9 @@ def write_text_page(title: str, sections: Sequence[Section], path: Path) -> Path
 
 def _decision(facts: PageFacts) -> str:
     rows = [[name, "passed" if passed else "refused", found, needed] for name, passed, found, needed in facts.guards]
-    return paragraph(facts.verdict) + (sorting_table(["guard", "", "found", "needed"], rows, "words") if rows else "")
+    return paragraph(facts.verdict) + (
+        sorting_table(["guard", "outcome", "found", "needed"], rows, "words") if rows else ""
+    )
 
 
 def sorting_table(head: Sequence[str], rows: Sequence[Sequence[Any]], kind: str = "numbers") -> str:
@@ -151,7 +153,8 @@ def paragraph(text: str) -> str:
 
 def _pictures(folder: Path, made: Report) -> str:
     """Pictures as part of the page itself."""
-    return pictures_inside([folder / name for name in ("comparison.png", *made.pictures)])
+    shown = [folder / name for name in ("comparison.png", RELIABILITY, *made.pictures)]
+    return pictures_inside([path for path in shown if path.name != RELIABILITY or path.is_file()])
 
 
 def pictures_inside(paths: Sequence[Path]) -> str:

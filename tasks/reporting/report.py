@@ -18,7 +18,7 @@ from tasks.naming import artifact_key, safe_name
 from tasks.progress import ProgressReporter
 from tasks.registry.client import Registry
 from tasks.registry.model_card import measure_text
-from tasks.reporting.comparison import Report, Row
+from tasks.reporting.comparison import RELIABILITY, Report, Row
 from tasks.reporting.summary import ModelSummary, summarise_models
 from tasks.reporting.topics import splits_of, topics_markdown, topics_of
 
@@ -61,6 +61,8 @@ def report(
         with registry.open() as client:
             for path in files:
                 client.log_artifact(parent, str(path))
+        best = made.rows[0]
+        step.remark = f"{best.model} is best, {primary} {best.shown[primary]}"
         step.tell("made")
     else:
         step.tell("stands")
@@ -100,6 +102,7 @@ def _compare(
     from tasks.reporting.plots import (
         compare,  # matplotlib is slow to import, and a report that stands is not drawn again
     )
+    from tasks.reporting.reliability import draw_reliability
 
     lines = summarise_models(measured, primary)
     best = lines[0]
@@ -125,6 +128,8 @@ def _compare(
     in_picture = chosen or {*shown_in("report picture", best.learns_from), primary, *shown_by_rule("report picture")}
     picture = compare(summaries, [c for c in columns if c in in_picture], best.held_out, folder / "comparison.png")
     topics, drawn = _topics(measured, folder)
+    if best.learns_from == "documents":
+        drawn.append(draw_reliability(measured, [line.label for line in lines], folder / RELIABILITY))
     write_text(folder / "report.md", made.markdown() + topics)
     write_text(folder / "report.json", json.dumps(asdict(made), indent=1))
     return made, [folder / "report.md", folder / "report.json", picture, *figures, *drawn]

@@ -26,7 +26,7 @@ from tasks.train import train
 from tests.workspaces import workspace_at
 
 COOKING = "stackexchange/cooking.csv.zip"
-PLANTED = 20_000  # documents
+PLANTED = 10_000  # documents
 GROWTH = 1.05
 MEASURE = "nDCG@5"
 MODELS = [

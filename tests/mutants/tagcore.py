@@ -15,6 +15,41 @@ _CALIBRATION = "tagcore/scoring/calibration.py"
 
 TAGCORE = (
     Fault(
+        "an option is taken that is no better",
+        "tagcore/choosing.py",
+        "gain.mean() > error",
+        "gain.mean() > -error",
+        "tests/tagcore/test_choosing.py",
+    ),
+    Fault(
+        "options are tried on what stood at first",
+        "tagcore/choosing.py",
+        "            kept = kept | option\n",
+        "            kept = kept | option if not kept else kept\n",
+        "tests/tagcore/test_choosing.py",
+    ),
+    Fault(
+        "a kept fit is taken whatever rows it has not seen",
+        "tagcore/kept_fits.py",
+        "hashlib.sha256(asked.encode() + rows)",
+        "hashlib.sha256(asked.encode())",
+        "tests/tagcore/test_kept_fits.py",
+    ),
+    Fault(
+        "a calibrator takes the frequency of the first tags for that of others",
+        _CALIBRATION,
+        "self.frequencies_ if tags is None else self.frequencies_[tags]",
+        "self.frequencies_[np.arange(scores.shape[-1])]",
+        "tests/tagcore/scoring/test_calibration.py",
+    ),
+    Fault(
+        "the better calibrator is judged by the half that taught it",
+        _CALIBRATION,
+        "fit(~half)(scores[half], tags[half])",
+        "fit(half)(scores[half], tags[half])",
+        "tests/tagcore/scoring/test_calibration.py",
+    ),
+    Fault(
         "character n-grams without the blank behind a word",
         "tagcore/kernels/text/characters.py",
         "    starts[n + 1] = end - begin + 2\n    return n + 1\n",

@@ -337,6 +337,8 @@ def test_limits_of_a_vocabulary_that_grows():
         ({}, ["cat", "cow", "dog", "emu", "fox", "gnu"]),
         ({"min_df": 2}, ["cat", "emu"]),
         ({"max_features": 4}, ["cat", "cow", "dog", "emu"]),
+        ({"max_features": 4, "max_features_by": "df"}, ["cat", "cow", "dog", "emu"]),
+        ({"hashed_columns": 4}, [f"{column}" for column in Vectoriser(hashed_columns=4).fit(old).terms_]),
         ({"vocabulary": ["cat", "emu"]}, ["cat", "emu"]),
         ({"max_df": 0.5}, ["cow", "dog", "cat", "fox", "gnu"]),
     ):
@@ -384,6 +386,17 @@ def test_the_newest_share_is_held_out_and_stays_so(tmp_path):
     assert held - later == fixed
     drawn = uniform_hashes(pa.array([f"d{i}" for i in range(100, 300)]), 0) < 0.2
     assert len(held & later) == drawn.sum()
+
+
+def test_a_document_comes_the_night_it_is_tagged(tmp_path):
+    made = dict(list(documents().items())[:60])
+    late = list(made)[7]
+    nights = Nights(tmp_path)
+    nights.night(corpus_of(made | {late: (made[late][0], [])}, tmp_path / "a"))
+    nights.night(corpus_of(made, tmp_path / "b"))
+    table = nights.ledger.read("documents").to_pydict()
+    assert {name for name, since in zip(table["id"], table["since"], strict=True) if since} == {late}
+    assert (nights.changes.new, nights.changes.retagged, nights.as_it_was) == (1, 0, False)
 
 
 def test_equal_times_tell_nothing_of_the_newest():

@@ -9,7 +9,7 @@ from tagcore.readers.bad_rows import BadRow, ReadError
 from tagcore.readers.cards import known_cards
 from tagcore.readers.known_sets import card_named, find_set
 from tagcore.readers.ratings.cards import rating_cards
-from tests.tagcore.readers.dumps import FORMATS, POSTS
+from tests.tagcore.readers.dumps import BOOKMARKS, FORMATS, POSTS
 from tests.tagcore.readers.test_mutated import edits, mutated
 
 
@@ -56,6 +56,21 @@ def test_bookmarks_as_browsers_export_them(tmp_path):
     assert found["https://example.org/soup"]["tags"] == {(None, "Kitchen", "2024-05-01T12:00:00+00:00")}
     _, plain = read(tmp_path, "bookmarks.html", folders=False)
     assert plain["https://example.org/soup"]["tags"] == set()
+
+
+@pytest.mark.parametrize("piece", [b"<A ", b"<A x>", b"<H3>", b"A", b"<A HREF=", b'<A A="', b"<DD>", b"</A><A x>"])
+def test_lines_that_are_a_trap_for_a_search_are_passed_in_one_go(tmp_path, piece):
+    path = tmp_path / "bookmarks.html"
+    path.write_bytes(BOOKMARKS.replace(b"<DT><A HREF", b"<DT>" + piece * 200_000 + b"\n<DT><A HREF", 1))
+    source = open_source(path, skip_bad_rows=tmp_path / "rejected")
+    assert sum(block.documents.num_rows for block in source.blocks()) >= 2
+
+
+def test_a_row_that_goes_on_and_on_is_put_together_once(tmp_path):
+    (tmp_path / "tas").write_bytes(FORMATS["tas"]["tas"])
+    (tmp_path / "bookmark").write_bytes(b"11\tabc\thttp://a.org/\tRye\t" + b"x\\\n" * 1_000_000 + b"\t2007\n")
+    (block,) = open_source(tmp_path / "tas").blocks()
+    assert block.documents["text"][0].as_py() == "x\n" * 1_000_000
 
 
 def test_pictures_and_videos_are_known_by_their_fields(tmp_path):

@@ -97,7 +97,7 @@ def test_a_report_says_what_intervals_are_over_and_leaves_empty_what_was_not_fol
     assert cells["macro-F1 (half)"].startswith("0.")
     assert cells["macro-F1 (sampled)"] == cells["micro-F1 (thresholds)"] == ""
     assert "thresholds s" not in made.head()
-    assert {p.name for p in files} == {"report.md", "report.json", "comparison.png"}
+    assert {p.name for p in files} == {"report.md", "report.json", "comparison.png", "reliability.png"}
     assert all(p.is_file() for p in files)
     timed = replace(made, rows=[replace(made.rows[0], threshold_seconds=1.23), made.rows[1]])
     assert [row[-1] for row in timed.cells()] == ["1.2", ""]

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+from random import Random
 
 import pytest
 from warcio.statusandheaders import StatusAndHeaders
@@ -19,11 +20,11 @@ ANSWERS = [
 ]
 
 
-def archive(packed: bool = False) -> bytes:
+def archive(packed: bool = False, answers=ANSWERS) -> bytes:
     out = io.BytesIO()
     writer = WARCWriter(out, gzip=packed)
     writer.write_record(writer.create_warcinfo_record("a.warc", {"software": "another"}))
-    for path, status, kind, body in ANSWERS:
+    for path, status, kind, body in answers:
         headers = [("Content-Type", kind), ("Location", "/rye")]
         record = writer.create_warc_record(
             f"http://a.org{path}",
@@ -61,6 +62,15 @@ def test_one_that_is_cut_off_or_none_is_told(tmp_path):
         path.write_bytes(data)
         with pytest.raises(ReadError, match=r"b\.warc: (not readable as WARC|no documents)"):
             read(path)
+
+
+def test_one_that_is_cut_off_within_a_page_is_told(tmp_path):
+    """beyond the first few megabytes, which are read as one."""
+    long = Random(0).randbytes(1_500_000).hex().encode()
+    path = tmp_path / "a.warc.gz"
+    path.write_bytes(archive(True, [(f"/{n}", "200 OK", "text/plain", long) for n in range(2)])[:-20])
+    with pytest.raises(ReadError, match=r"a\.warc\.gz: cut off or damaged"):
+        read(path)
 
 
 def test_a_record_of_a_wrong_length_or_without_an_address_is_told_in_our_words(tmp_path, capfd):

@@ -293,7 +293,7 @@ TASKS = (
     ),
     Fault(
         "unknown settings of a recipe are taken",
-        "tasks/recipe_settings.py",
+        "tasks/recipe_part.py",
         'extra="forbid"',
         'extra="ignore"',
         "tests/tasks/test_recipe.py",

@@ -35,6 +35,7 @@ CHOICES = "choices"  # the folder, of the state folder, with one file for each c
 _OF_TEXTS = ("fields", "own_columns", "ngram_range", "stop_words", "stem", "strip_accents", "analyzer")
 _MOST_CELLS = 100_000_000  # words × tags, above which neighbours probe instead of BOMC, which learns in one pass
 _LEAST_TAG = 3  # tags on fewer documents cannot tell one choice from another
+_OF_ONE_NIGHT = ("after", "until", "exceptions")  # of a split by time: what was chosen stays when these move on
 _K = 5
 
 
@@ -53,7 +54,7 @@ def choose(
     question = {
         "options": options,
         "features": settings.model_dump(mode="json"),
-        "split": vars(split),
+        "split": {name: value for name, value in vars(split).items() if name not in _OF_ONE_NIGHT},
         "documents": recipe.choice.documents,
         "validation": recipe.choice.validation,
     }

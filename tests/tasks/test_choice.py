@@ -43,6 +43,8 @@ def test_what_helps_is_taken_and_a_second_night_uses_it(corpus, tmp_path, monkey
     ask = module._ndcg
     monkeypatch.setattr(module, "_ndcg", lambda *given: probes.append(given) or ask(*given))
     assert choose.fn(corpus, recipe, FeatureSettings(), "notes", workspace).result() == TITLE
+    moved = recipe_of(*recipe.choice.options, split={"exceptions": ["7"]})  # a later night of a split by time
+    assert choose.fn(corpus, moved, FeatureSettings(), "notes", workspace).result() == TITLE
     assert probes == []
     other = recipe_of(TITLE)  # another question
     assert choose.fn(corpus, other, FeatureSettings(), "notes", workspace).result() == TITLE

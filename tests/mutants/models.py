@@ -423,8 +423,8 @@ MODELS = (
     Fault(
         "descent towards what neighbours are not",
         "tagcore/models/tagicofi/descent_kernel.py",
-        "                rough[d] -= strength * other[d]\n",
-        "                rough[d] += strength * other[d]\n",
+        "        rough[d] = degree * own[d] - rough[d]\n",
+        "        rough[d] = degree * own[d] + rough[d]\n",
         f"{_TAGICOFI}/test_descent.py",
     ),
     Fault(
@@ -433,6 +433,13 @@ MODELS = (
         "            if sequential:\n",
         "            if False:\n",
         f"{_TAGICOFI}/test_descent.py",
+    ),
+    Fault(
+        "the error of a row with few ratings, but for its ridge",
+        "tagcore/models/tagicofi/solve_kernel.py",
+        "    return ridge * ridge * dot(z, z)\n",
+        "    return ridge * dot(z, z)\n",
+        f"{_TAGICOFI}/test_alternation.py",
     ),
     Fault(
         "conjugate gradients without the neighbours",

@@ -120,6 +120,8 @@ class DataSettings(RecipePart):
                 raise ValueError("a source without a name, expected a path or an address")
             if is_url(one) and has_login(one):
                 raise ValueError("an address with a user or a password, which would be written down; see `logins`")
+            if "://" in one and not is_url(one):
+                raise ValueError("an address of another kind, expected http:// or https://, or a path")
         return source
 
     @property

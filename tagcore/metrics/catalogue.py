@@ -106,7 +106,7 @@ MEASURES: tuple[Measure, ...] = (
     Measure("µs p50", "times", TaggingTimes.median, lower_is_better=True, shown=("curves",)),
     Measure("µs p99", "times", TaggingTimes.slowest, lower_is_better=True),
     Measure("µs mean", "times", TaggingTimes.mean, lower_is_better=True),
-    Measure("train CPU s", "costs", lambda costs: costs.train_cpu_seconds, lower_is_better=True),
+    Measure("training CPU s", "costs", lambda costs: costs.train_cpu_seconds, lower_is_better=True),
     Measure("µs a document", "costs", lambda costs: costs.microseconds, lower_is_better=True),
     Measure("model MB", "costs", lambda costs: costs.megabytes, lower_is_better=True),
     Measure("working MiB", "costs", lambda costs: costs.working_mebibytes, lower_is_better=True),

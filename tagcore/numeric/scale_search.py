@@ -1,9 +1,12 @@
 """L-BFGS on logarithms of scales within bounds."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import OptimizeResult, minimize
+
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
 
 _STILL = 1e-4  # of the value, relative, by which a step that ends the search has changed it
 _LEVEL = 1e-3  # of the first slopes: these are level
@@ -15,7 +18,7 @@ def descend_logs(
     start: np.ndarray,
     bounds: list[tuple[float, float]],
     rounds: int,
-) -> OptimizeResult:
+) -> "OptimizeResult":
     """Descends a function of logarithms of length scales, so many, and amplitudes, given as value and slopes.
 
     Several length scales, one for every input, are first sought at the amplitudes of the start, for a quarter of the
@@ -33,7 +36,7 @@ def _descend(
     start: np.ndarray,
     bounds: list[tuple[float, float]],
     rounds: int,
-) -> OptimizeResult:
+) -> "OptimizeResult":
     """Of bounded variables L-BFGS-B takes the whole gradient for its first step, whatever its length: slopes of
     hundreds throw it into a corner of the bounds, where often nothing is explained and all slopes vanish. Here the
     first step has length 1."""
@@ -43,6 +46,8 @@ def _descend(
     def gently(logs: np.ndarray) -> tuple[float, np.ndarray]:
         value, slopes = first if np.array_equal(logs, start) else function(logs)
         return value / steepness, slopes / steepness
+
+    from scipy.optimize import minimize  # here: what is served does not learn
 
     options = {"maxiter": rounds, "maxls": 10, "ftol": _STILL, "gtol": _LEVEL}
     found = minimize(gently, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)

@@ -43,17 +43,10 @@ FLOWS = (
     ),
     Fault(
         "tuning takes the worst point",
-        _TUNING,
-        "        max(model.expand(), key",
-        "        min(model.expand(), key",
-        "tests/flows/test_tuning.py",
-    ),
-    Fault(
-        "tuning looks at the test",
-        _TUNING,
-        '            "split": recipe.split.model_copy(update={"validation": recipe.tuning.validation}),\n',
-        "",
-        "tests/flows/test_tuning.py",
+        "tasks/search/study.py",
+        "return max(self.whole_trials, key",
+        "return min(self.whole_trials, key",
+        "tests/tasks/search/test_study.py",
     ),
     Fault(
         "one search serves all redrawn splits",
@@ -82,5 +75,12 @@ FLOWS = (
         '        chosen += list(value) if setting == "features" else [setting.removeprefix("features.")]\n',
         "",
         "tests/tasks/test_recipe.py tests/flows/test_stages.py",
+    ),
+    Fault(
+        "a night that a guard refused is gone on from",
+        "flows/nightly.py",
+        "    if all(guard.passed for guard in decision.guards):\n",
+        "    if True:\n",
+        "tests/flows/test_night_end.py",
     ),
 )

@@ -126,8 +126,8 @@ MODELS = (
     Fault(
         "frequencies of tags count the held-out documents",
         _BLEND_ESTIMATOR,
-        "counts = TagCounts.of(Y[seen])",
-        "counts = TagCounts.of(Y)",
+        "self.pool, TagCounts.of(Y[seen])",
+        "self.pool, TagCounts.of(Y)",
         _BLEND,
     ),
     Fault(
@@ -380,9 +380,9 @@ MODELS = (
     ),
     Fault(
         "a calibrator fitted on rows that its model learnt from",
-        "tagcore/fitting.py",
-        "            rows.select(np.flatnonzero(~held_out)),\n",
-        "            rows,\n",
+        "tagcore/tag_model.py",
+        "rows if left_out is None else rows.select(np.flatnonzero(~left_out))",
+        "rows",
         "tests/tagcore/test_fitting.py",
     ),
     Fault(

@@ -76,6 +76,12 @@ def test_a_password_in_an_address_is_refused_and_not_repeated(source):
     assert "secret" not in str(error.value)
 
 
+@pytest.mark.parametrize("source", ["ftp://example.org/a", "file:///etc/passwd", ["a.jsonl", "gopher://example.org"]])
+def test_addresses_of_other_kinds_are_refused(source):
+    with pytest.raises(RecipeError, match="expected http:// or https://"):
+        parse_recipe({"data": {"source": source}, "models": [{"model": "KNN"}]}, "night.toml")
+
+
 def test_bad_rows_of_several_files_are_listed_apart(tmp_path):
     paths = [tmp_path / name for name in ("a.jsonl", "b.jsonl", "c.jsonl")]
     for path, more in zip(paths, ("", "no json\n", '{"text": 3}\n[]\n'), strict=True):

@@ -68,8 +68,8 @@ def test_a_rival_is_measured_on_the_held_out_documents(prepared, workspace):
     summary = Evaluation.load(folder).summary
     assert summary["P@1"].value == 1
     assert summary["ECE"].value < 0.2
-    costs = {name: summary[name].value for name in ("train CPU s", "µs a document", "model MB", "working MiB")}
-    assert costs == pytest.approx({"train CPU s": 2, "µs a document": 7, "model MB": 0.0025, "working MiB": 5})
+    costs = {name: summary[name].value for name in ("training CPU s", "µs a document", "model MB", "working MiB")}
+    assert costs == pytest.approx({"training CPU s": 2, "µs a document": 7, "model MB": 0.0025, "working MiB": 5})
     assert json.loads((folder / "record.json").read_text())["seconds"] == 3
     again = measure_rival.fn(rival, prepared, MEASURES, workspace)
     assert (again.name, again.result()) == ("Cached", folder)

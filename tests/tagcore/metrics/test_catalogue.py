@@ -51,7 +51,8 @@ def test_every_name_finds_its_measure():
 
 def test_less_is_better_of_losses_and_errors():
     less = ["coverage", "ranking loss", "one-error", "Hamming loss@5", "ECE"]
-    less += ["µs p50", "µs p99", "µs mean", "error %", "log loss", "train CPU s", "test CPU s"]
+    less += ["µs p50", "µs p99", "µs mean", "training CPU s", "µs a document", "model MB", "working MiB"]
+    less += ["error %", "log loss", "train CPU s", "test CPU s"]
     less += ["MAE", "RMSE", "MAE (new users)", "RMSE (new users)"]
     assert [name for m in MEASURES for name in full_names(m) if signed(name, 2.0) == -2.0] == less
     assert signed("P@1", 2.0) == 2.0

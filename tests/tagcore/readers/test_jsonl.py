@@ -36,6 +36,7 @@ def test_every_field(tmp_path: Path) -> None:
             "language": "en",
             "fetched_at": datetime(2024, 5, 1, 12, tzinfo=UTC),
             "split": "test",
+            "vanished_at": None,
         }
     ]
     assert got.tags == [["fruit", "red"]]

@@ -57,6 +57,7 @@ def test_a_story(tmp_path: Path) -> None:
             "language": None,
             "fetched_at": datetime(1987, 2, 26, 15, 1, 1, 790_000, UTC),
             "split": "train",
+            "vanished_at": None,
         }
     ]
     assert got.tags == [["cocoa", "grain"]]

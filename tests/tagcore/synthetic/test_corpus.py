@@ -33,7 +33,8 @@ def small(n=600, **changes):
 
 
 def digest(corpus):
-    columns = [column for table in whole(corpus) for column in table.columns]
+    documents, taggings = whole(corpus)
+    columns = [*documents.drop_columns("vanished_at").columns, *taggings.columns]  # none of made-up pages vanished
     plain = [c.cast(pa.int64()) if pa.types.is_timestamp(c.type) else c for c in columns]
     return hashlib.sha256(json.dumps([c.to_pylist() for c in plain]).encode()).hexdigest()
 

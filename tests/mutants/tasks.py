@@ -442,8 +442,8 @@ TASKS = (
     Fault(
         "a page pays for the start of its parser",
         "tasks/crawl/parsing.py",
-        "self._pipe.poll(_START_SECONDS)",
-        "self._pipe.poll(seconds)",
+        "self._receive(_START_SECONDS)",
+        "self._receive(seconds)",
         "tests/tasks/crawl/test_parsing.py",
     ),
 )

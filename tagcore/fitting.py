@@ -59,14 +59,12 @@ def take_further(model: Any, rows: Rows, known: int) -> TagModel:
     new ones are learnt from all rows; elsewhere from the new rows alone.
     """
     new, tags = rows.select(np.arange(known, rows.n_rows)), model.n_labels_
-    apart = rows.n_labels > tags and getattr(model, "learns_tags_apart", False)
-    model.grow(rows.n_features, tags if apart else rows.n_labels)
+    model.grow(rows.n_features, rows.n_labels)
     if new.n_rows:
-        X, Y = new.load(slice(0, new.n_rows))
-        model.partial_fit(X, Y[:, :tags] if apart else Y)
-    if apart:
+        model.partial_fit(*new.load(slice(0, new.n_rows)))
+    if rows.n_labels > tags and getattr(model, "learns_tags_apart", False):
         X, Y = load_all(rows)
-        model.append_tags(X, Y[:, tags:])
+        model.relearn_tags(X, Y[:, tags:], tags)
     return model
 
 

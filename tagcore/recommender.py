@@ -92,7 +92,8 @@ class Recommender:
         knows none of these; `unknown_tags` names the ones that it does not know.
         """
         if not self.takes_tags:
-            raise ValueError(f"{type(self.model).__name__} has learnt nothing from tags: it cannot recommend by them")
+            name = type(self.model).__name__
+            raise ValueError(f"{name} has learnt nothing from tags: it cannot recommend by them, TagiCoFi can")
         assert self.tag_names is not None
         known = [number for tag in tags if (number := self._tags.find(plain_tag(tag))) is not None]
         if not known:

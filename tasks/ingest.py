@@ -31,11 +31,11 @@ from tasks.cache import PlannedResult, is_transient, run_cached
 from tasks.crawl.crawler import CrawlCounts, Watcher
 from tasks.crawl.night import STATE, bookmarked, crawl, is_url_list, read_url_list
 from tasks.crawl.parsing import TOO_LONG
+from tasks.data_settings import DEMO_SITE, CrawlSettings, DataSettings
 from tasks.demo_site.server import served
 from tasks.demo_site.site import NAME, SITE, DemoSite
 from tasks.naming import data_name
 from tasks.progress import ProgressReporter
-from tasks.recipe_settings import DEMO_SITE, CrawlSettings, DataSettings
 from tasks.workspace import Workspace
 
 ROWS_PER_GROUP = 8192

@@ -9,7 +9,7 @@ from pathlib import Path
 from tagcore.readers.dates import undated
 from tagcore.readers.web.urls import is_url
 from tagcore.store.datasets import StoreError
-from tasks.recipe_settings import DEMO_SITE, DataSettings
+from tasks.data_settings import DEMO_SITE, DataSettings
 
 _LONGEST = 48
 

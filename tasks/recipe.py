@@ -13,12 +13,12 @@ from pydantic import BaseModel, Field, ValidationError, field_validator, model_v
 from tagcore.corpus import DOCUMENT_FIELDS
 from tagcore.metrics.catalogue import find, primary_names
 from tagcore.readers.web.urls import without_logins
+from tasks.data_settings import DataSettings
 from tasks.feature_settings import FeatureSettings
 from tasks.nights.settings import WarmSettings
 from tasks.recipe_part import RecipePart
 from tasks.recipe_settings import (
     ChoiceSettings,
-    DataSettings,
     MeasureSettings,
     ModelSettings,
     PromotionSettings,

@@ -16,9 +16,9 @@ from tagcore.readers.web.urls import is_url
 from tagcore.store.datasets import MANIFEST, is_complete
 from tagcore.store.files import write_text
 from tasks.code_hash import code_hash
+from tasks.data_settings import DataSettings
 from tasks.naming import data_name, registered_name
 from tasks.recipe import Recipe
-from tasks.recipe_settings import DataSettings
 from tasks.registry.local import champions_here
 from tasks.settings import Settings
 

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from flows.recipes import load_recipe
+from tasks.data_settings import DataSettings
 from tasks.feature_settings import FeatureSettings
 from tasks.features import features
 from tasks.ingest import ingest
-from tasks.recipe_settings import DataSettings
 from tasks.workspace import Workspace
 
 

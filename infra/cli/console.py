@@ -30,7 +30,6 @@ class Console:
         self.worked: dict[str, float] = {}  # seconds of real work by step, for the account at the end
         self._spans: list[tuple[float, float]] = []  # when steps were at work
         self.stood = 0
-        self._started = _process_start()
         self._bars: dict[int, Any] = {}  # by step: two of one title may be at work side by side
         self._progress: Any = None
         self._said = time.monotonic()
@@ -55,7 +54,7 @@ class Console:
 
     def account(self) -> dict[str, float]:
         """Says where the time went: the steps' own work, and all that Prefect, MLflow and start-up added."""
-        total = time.time() - self._started
+        total = time.time() - _process_start()
         training = sum(seconds for title, seconds in self.worked.items() if title.startswith("train "))
         return {
             "total_seconds": total,

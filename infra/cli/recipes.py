@@ -40,7 +40,7 @@ def recipe_from_options(
 def settled_source(data: str) -> str:
     """The source as another process of this machine finds it; ValueError where there is none."""
     from tagcore.readers.web.urls import is_url
-    from tasks.recipe_settings import DataSettings
+    from tasks.data_settings import DataSettings
 
     if is_url(data) or DataSettings(source=data).made_up:
         return data

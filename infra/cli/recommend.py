@@ -25,7 +25,8 @@ def recommend(
     home: HomeOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a user.")] = False,
 ) -> None:
-    """Recommend items, best first, each with the rating that the user would give it, as far as the model can tell.
+    """Recommend items, best first, each with the rating that the user would give it, as far as the model can tell: a
+    number beyond the end of the scale ranks it among those that get the most.
 
     Items are told by their titles where the data has some. For someone whom the model does not know, --tags tells which
     tags this person uses; that needs a model that learns from tags, such as TagiCoFi.

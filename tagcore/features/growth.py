@@ -148,10 +148,10 @@ def _numbers_now(ledger: Dataset) -> np.ndarray:
 def _grown_tags(corpus: Dataset, known: Names, to_learn: np.ndarray, least: int) -> tuple[list[str], int]:
     """(tags with the new ones behind, how many of the known ones the corpus no longer names)."""
     names = corpus.names("tags")
-    taggings = corpus.read("taggings", ["document", "tag", "count"])
-    tags = tag_matrix(taggings, to_learn.size, len(names))
-    counts = np.bincount(tags[np.flatnonzero(to_learn)].indices, minlength=len(names))
-    enough = counts >= (least if least > 1 else 0)  # as in features made from nothing
+    enough = np.ones(len(names), bool)
+    if least > 1:  # else all are taken, as in features made from nothing
+        tags = tag_matrix(corpus.read("taggings", ["document", "tag", "count"]), to_learn.size, len(names))
+        enough = np.bincount(tags[np.flatnonzero(to_learn)].indices, minlength=len(names)) >= least
     grown = [*known, *(n for n, has in zip(names, enough, strict=True) if has and known.find(n) is None)]
     there = set(names)
     return grown, sum(name not in there for name in known)

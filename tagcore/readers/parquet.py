@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tagcore.corpus import Block
@@ -52,7 +51,9 @@ class Parquet(Source):
                 wanted += [name for name in self.options.further if name not in wanted]
                 for batch in table.iter_batches(_ROWS, columns=[name for name in wanted if name in present]):
                     yield batch.to_pylist()
-        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        except ReadError:
+            raise
+        except Exception as error:  # of a damaged file any may come, such as a time zone that is none
             raise ReadError(f"{file.name}: not readable as parquet ({shorten(str(error))})") from error
 
     def _by_field(self, record: dict[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from tagcore.text.frequencies import Arrays, MergedFrequencies, TermCounts
 from tagcore.text.saving import FittedVectoriser
+from tagcore.text.term_source import fixed_terms
 from tagcore.text.vectoriser import Vectoriser
 from tagcore.text.vocabulary import FrequencyLimits, sorted_terms, unique_strings
 
@@ -69,7 +70,7 @@ def append_terms(
 
 def _merged(vectoriser: Vectoriser, parts: Iterable[Arrays], names: list[str] | None) -> MergedFrequencies:
     if names is None:
-        merged = MergedFrequencies(vectoriser._fixed_terms(), np.int64)
+        merged = MergedFrequencies(fixed_terms(vectoriser.get_params()), np.int64)
     else:
         merged = MergedFrequencies(unique_strings(names, "two columns have one name"), np.float64)
     for part in parts:

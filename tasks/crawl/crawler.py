@@ -20,7 +20,7 @@ from tasks.crawl.archive import Archive
 from tasks.crawl.fetch import Answer, Fetcher, Unreachable
 from tasks.crawl.parsing import ParserProcesses
 from tasks.crawl.robots import SiteRules, read_rules
-from tasks.recipe_settings import CrawlSettings
+from tasks.data_settings import CrawlSettings
 
 _REDIRECTS = (301, 302, 303, 307, 308)
 _GONE = (404, 410)

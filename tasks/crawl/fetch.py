@@ -16,7 +16,7 @@ from tagcore.readers.web.answers import NotTaken, is_text
 from tagcore.readers.web.gathered import NOT_TEXT
 from tagcore.readers.web.urls import host_and_port, origin_of
 from tasks.crawl.addresses import CheckedNetwork, Place, RefusedAddress
-from tasks.recipe_settings import CrawlSettings
+from tasks.data_settings import CrawlSettings
 
 PRIVATE = "private address"
 

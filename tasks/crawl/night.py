@@ -21,7 +21,7 @@ from tasks.crawl.archive import Archive
 from tasks.crawl.crawler import CrawlCounts, Crawler, Watcher
 from tasks.crawl.fetch import Fetcher
 from tasks.crawl.parsing import ParserProcesses
-from tasks.recipe_settings import CrawlSettings
+from tasks.data_settings import CrawlSettings
 
 STATE = "collection.db"
 

@@ -33,12 +33,15 @@ class ParserProcesses:
         if process is None:
             process = self._mine.process = _ParserProcess()
             self._all.append(process)
-        found = process.ask(json.dumps([role, url, content_type]).encode(), body, self._seconds)
-        if found is None:
-            process.end()
-            self._mine.process = None
-            return {"refused": TOO_LONG}
-        return found
+        try:
+            return process.ask(json.dumps([role, url, content_type]).encode(), body, self._seconds)
+        except TimeoutError:
+            why = TOO_LONG
+        except (EOFError, OSError):
+            why = "ended its parser"
+        process.end()
+        self._mine.process = None
+        return {"refused": why}
 
     def close(self) -> None:
         """Ends all processes."""
@@ -59,18 +62,19 @@ class _ParserProcess:
         theirs.close()
         self._ready = False
 
-    def ask(self, head: bytes, body: bytes, seconds: float) -> dict[str, Any] | None:
-        try:
-            if not self._ready:
-                if not self._pipe.poll(_START_SECONDS):
-                    return None
-                self._pipe.recv_bytes()
-                self._ready = True
-            self._pipe.send_bytes(head)
-            self._pipe.send_bytes(body)
-            return json.loads(self._pipe.recv_bytes()) if self._pipe.poll(seconds) else None
-        except (EOFError, OSError):
-            return None
+    def ask(self, head: bytes, body: bytes, seconds: float) -> dict[str, Any]:
+        """What it found; TimeoutError where that takes too long, EOFError or OSError where the process has ended."""
+        if not self._ready:
+            self._receive(_START_SECONDS)
+            self._ready = True
+        self._pipe.send_bytes(head)
+        self._pipe.send_bytes(body)
+        return json.loads(self._receive(seconds))
+
+    def _receive(self, seconds: float) -> bytes:
+        if not self._pipe.poll(seconds):
+            raise TimeoutError
+        return self._pipe.recv_bytes()
 
     def end(self) -> None:
         self._pipe.close()

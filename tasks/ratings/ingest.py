@@ -12,9 +12,9 @@ from tagcore.readers.ratings import RatingsSource
 from tagcore.store.datasets import write_dataset
 from tagcore.synthetic.ratings import PlantedRatings
 from tasks.cache import PlannedResult, is_transient, run_cached
+from tasks.data_settings import DataSettings
 from tasks.ingest import REJECTED
 from tasks.progress import ProgressReporter
-from tasks.recipe_settings import DataSettings
 from tasks.workspace import Workspace
 
 

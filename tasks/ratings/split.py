@@ -10,8 +10,9 @@ from tagcore.features.rating_split import KIND, RatingSplit, save_split
 from tagcore.ratings import Ratings, UserTaggings
 from tagcore.store.datasets import Dataset
 from tasks.cache import PlannedResult, is_transient, run_cached, stored_key
+from tasks.data_settings import Profiles
 from tasks.progress import ProgressReporter
-from tasks.recipe_settings import Profiles, SplitSettings
+from tasks.recipe_settings import SplitSettings
 from tasks.workspace import Workspace
 
 

@@ -24,9 +24,9 @@ from typing import Any
 
 from tasks.crawl.night import crawl
 from tasks.crawl.parsing import ParserProcesses
+from tasks.data_settings import CrawlSettings
 from tasks.demo_site.server import served
 from tasks.demo_site.site import CHANGED, FAULTS, GOOD_FAULTS, NEW, VANISHED, DemoSite
-from tasks.recipe_settings import CrawlSettings
 from tests.tasks.crawl.test_night import documents_in
 
 PER_HOST = 16

@@ -48,7 +48,7 @@ def test_no_pickle_is_stored_and_tagcore_is_shipped(tagflow, first):
 
 
 def test_losers_are_tracked_and_the_winner_is_stored_once(tagflow, first):
-    states = list((tagflow.home / "mlartifacts").rglob("state.safetensors"))
+    states = list((tagflow.home / "mlartifacts" / "demo").rglob("state.safetensors"))
     assert len(states) == 1
     stored = (tagflow.home / "data").glob("model-*/model/state.safetensors")
     assert sum(states[0].samefile(path) for path in stored) == 1

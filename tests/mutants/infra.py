@@ -91,4 +91,11 @@ INFRA = (
         "    return str(error)\n\n\ndef _causes",
         "tests/infra/cli/test_faults.py",
     ),
+    Fault(
+        "a process that only asks models does not say so",
+        "infra/cli/tag.py",
+        "    serve_only()  # before models are imported\n",
+        "",
+        "tests/infra/cli/test_imports.py -k asking",
+    ),
 )

@@ -435,6 +435,13 @@ MODELS = (
         f"{_TAGICOFI}/test_descent.py",
     ),
     Fault(
+        "the error of a row with few ratings, but for its ridge",
+        "tagcore/models/tagicofi/solve_kernel.py",
+        "    return ridge * ridge * dot(z, z)\n",
+        "    return ridge * dot(z, z)\n",
+        f"{_TAGICOFI}/test_alternation.py",
+    ),
+    Fault(
         "conjugate gradients without the neighbours",
         "tagcore/models/tagicofi/solve_kernel.py",
         "            image[i, c] = total - neighbours[c]\n",

@@ -14,6 +14,7 @@ _WRITER = "tasks/registry/writer.py"
 _ADDRESSES = "tasks/crawl/addresses.py"
 _ADDRESS_TESTS = "tests/tasks/crawl/test_addresses.py"
 _NIGHT_TESTS = "tests/tasks/crawl/test_night.py"
+_STANDING_TESTS = "tests/tasks/test_standing.py"
 _NIGHTS_TESTS = "tests/tasks/nights"
 _EXECUTOR = "tasks/cluster/dask_executor.py"
 
@@ -409,5 +410,40 @@ TASKS = (
         'if parent["inputs"]["features"] != growth["inputs"]["features"]:',
         "if False:",
         _NIGHTS_TESTS,
+    ),
+    Fault(
+        "a champion that was moved since is not noticed",
+        "tasks/standing.py",
+        "if champion is None or champion.version != left_in_service:",
+        "if champion is None:",
+        _STANDING_TESTS,
+    ),
+    Fault(
+        "a night stands whatever its data hold now",
+        "tasks/standing.py",
+        ", *_fingerprints(data)]",
+        "]",
+        _STANDING_TESTS,
+    ),
+    Fault(
+        "a night stands on damaged results",
+        "tasks/standing.py",
+        "if not all(is_complete(",
+        "if all(is_complete(",
+        _STANDING_TESTS,
+    ),
+    Fault(
+        "the version that a rollback leads to expires",
+        "tasks/retention.py",
+        "                kept.versions.add((model.name, before))\n",
+        "                pass\n",
+        "tests/tasks/test_retention.py",
+    ),
+    Fault(
+        "a page pays for the start of its parser",
+        "tasks/crawl/parsing.py",
+        "self._receive(_START_SECONDS)",
+        "self._receive(seconds)",
+        "tests/tasks/crawl/test_parsing.py",
     ),
 )

@@ -228,7 +228,7 @@ def test_a_night_without_documents_only_makes_room():
 def test_tags_that_hang_together_are_not_learnt_apart():
     before, rows = known_and_all()
     with pytest.raises(ValueError, match="only independent tags"):
-        BOMC().fit(before.X, before.Y).append_tags(before.X, before.Y)
+        BOMC(variant="coupled").fit(before.X, before.Y).relearn_tags(before.X, before.Y, 0)
     assert not BOMC(variant="independent", skew=[1.0] * 6).learns_tags_apart
-    with pytest.raises(ValueError, match=f"documents of {rows.n_features} words, expected {before.n_features}"):
-        BOMC(variant="independent").fit(before.X, before.Y).append_tags(rows.X, rows.Y)
+    with pytest.raises(ValueError, match=f"{rows.n_features} words and .* expected {before.n_features} and 4"):
+        BOMC(variant="independent").fit(before.X, before.Y).relearn_tags(rows.X, rows.Y, 2)

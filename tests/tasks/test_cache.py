@@ -5,9 +5,9 @@ import pytest
 from tagcore.store.datasets import Dataset, write_dataset
 from tasks import cache
 from tasks.cache import PlannedResult, read_record, run_cached
+from tasks.data_settings import DataSettings
 from tasks.ingest import ingest
 from tasks.progress import listen
-from tasks.recipe_settings import DataSettings
 from tests.workspaces import workspace_at
 
 

@@ -5,11 +5,11 @@ import json
 import pytest
 
 from tagcore.corpus import Corpus
+from tasks.data_settings import CrawlSettings, DataSettings
 from tasks.demo_site.server import served
 from tasks.demo_site.site import DemoSite
 from tasks.ingest import ingest
 from tasks.recipe import RecipeError, parse_recipe
-from tasks.recipe_settings import CrawlSettings, DataSettings
 from tests.workspaces import workspace_at
 
 FAST = CrawlSettings(back_off=0.01, per_host=8)

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tagcore.store.datasets import StoreError
+from tasks.data_settings import DataSettings
 from tasks.naming import artifact_key, data_name, errors_name_source, registered_name, safe_name
-from tasks.recipe_settings import DataSettings
 
 SAFE = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
 

@@ -5,8 +5,6 @@ A tag that starts from the prior is half believed of every document until enough
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tagcore.scikit import clone
 
 if TYPE_CHECKING:
@@ -23,13 +21,13 @@ def learns_tags_apart(model: "BOMC") -> bool:
     )
 
 
-def append_tags(model: "BOMC", X: Any, y: Any) -> None:
-    """Fits the tags of y by themselves and puts them behind those of the model."""
+def relearn_tags(model: "BOMC", X: Any, y: Any, first: int) -> None:
+    """Fits the tags of y by themselves, which are those of the model from number `first` on, and takes them over."""
     if not learns_tags_apart(model):
         raise ValueError("only independent tags without parents, drift and given ratios can be learnt apart")
     own = clone(model).set_params(warm_start=False).fit(X, y)
-    if own.n_features_in_ != model.n_features_in_:
-        raise ValueError(f"documents of {own.n_features_in_} words, expected {model.n_features_in_}")
+    if (own.n_features_in_, first + own.n_labels_) != (model.n_features_in_, model.n_labels_):
+        found = f"{own.n_features_in_} words and {own.n_labels_} tags"
+        raise ValueError(f"{found}, expected {model.n_features_in_} and {model.n_labels_ - first}")
     for name in _OF_TAGS:
-        setattr(model, name, np.concatenate([getattr(model, name), getattr(own, name)], axis=-1))
-    model.n_labels_ += own.n_labels_
+        getattr(model, name)[..., first:] = getattr(own, name)

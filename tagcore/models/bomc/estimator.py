@@ -193,12 +193,12 @@ class BOMC(TagModel):
 
     @property
     def learns_tags_apart(self) -> bool:
-        """Whether a tag is learnt the same whichever others there are: then `append_tags` can."""
+        """Whether a tag is learnt the same whichever others there are: then `relearn_tags` can."""
         return apart.learns_tags_apart(self)
 
-    def append_tags(self, X: Any, y: Any) -> Self:
-        """Learns further tags from all documents so far, as if they had been there from the first one on."""
-        apart.append_tags(self, X, y)
+    def relearn_tags(self, X: Any, y: Any, first: int) -> Self:
+        """Learns the last tags, from number `first` on, from all documents so far, as if they had always been there."""
+        apart.relearn_tags(self, X, y, first)
         return self
 
     def proba(self, scores: np.ndarray) -> np.ndarray:

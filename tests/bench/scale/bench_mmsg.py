@@ -9,7 +9,7 @@ from typing import Any
 from tagcore.features.rows import StoredRows
 from tagcore.models import MMSG
 from tagcore.shards import InProcess
-from tests.bench.scale.corpora import RCV1, rcv1, rows_wanted
+from tests.bench.scale.corpora import RCV1, rcv1
 from tests.bench.scale.head import head
 from tests.bench.scale.measured import Job, compile_for, measured, tagged, trained
 from tests.bench.scale.processes import alone, peak_mib
@@ -18,12 +18,12 @@ FEW = 100_000
 MODEL = MMSG(n_categories=101, n_prototypes=1000, n_shards=16, memory=2**33)
 
 
-def run(data: Path | None) -> list[dict[str, Any]]:
+def run(data: Path | None, rows: int = RCV1) -> list[dict[str, Any]]:
     """Nothing without the topics of RCV1."""
     if data is None:
         return []
-    made = rcv1(data)
-    here = Job("MMSG, one process", MODEL, made.features, min(FEW, rows_wanted(RCV1)), RCV1)
+    made = rcv1(data, rows)
+    here = Job("MMSG, one process", MODEL, made.features, min(FEW, rows), RCV1)
     return [
         *made.costs,
         {"what": here.what, **alone(train_and_tag_here, here)},

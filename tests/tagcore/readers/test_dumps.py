@@ -1,5 +1,7 @@
 """What sites and browsers export: dumps, bookmarks, JSON of pictures and videos, parquet."""
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -90,6 +92,13 @@ def test_parquet_has_the_columns_that_json_lines_have_as_keys(tmp_path):
     assert found["a"]["tags"] == {("ann", "bread", None)}
     with pytest.raises(ReadError, match="no 'abstract', which was named as text"):
         list(open_source(tmp_path / "table.parquet", text="abstract").blocks())
+
+
+def test_parquet_with_a_time_zone_that_is_none_is_told(tmp_path):
+    times = pa.array([0], pa.timestamp("us", tz="No/Where"))
+    pq.write_table(pa.table({"text": ["x"], "tags": [["y"]], "fetched_at": times}), tmp_path / "a.parquet")
+    with pytest.raises(ReadError, match=r"a\.parquet: not readable as parquet \(.*No/Where"):
+        list(open_source(tmp_path / "a.parquet").blocks())
 
 
 def test_a_dump_of_bibsonomy(tmp_path):

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from tasks.crawl.night import crawl
-from tasks.recipe_settings import CrawlSettings
+from tasks.data_settings import CrawlSettings
 
 FAST = CrawlSettings(seconds=4, back_off=0.01, retries=1, per_host=8)
 

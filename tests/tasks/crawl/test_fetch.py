@@ -8,9 +8,9 @@ from pydantic import SecretStr
 
 from tasks.crawl.fetch import Fetcher
 from tasks.crawl.night import crawl
+from tasks.data_settings import CrawlSettings
 from tasks.demo_site.server import served
 from tasks.demo_site.site import DemoSite
-from tasks.recipe_settings import CrawlSettings
 
 SECRET = "ann:open-sesame"
 TOLD = "Basic " + base64.b64encode(SECRET.encode()).decode()

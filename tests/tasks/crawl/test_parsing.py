@@ -1,38 +1,30 @@
-"""Parsers in processes of their own: a page has its time, and no other's."""
+"""Parsers that hang or end do no harm to the crawl."""
 
-import time
+import os
+import signal
 
-from tasks.crawl import parsing
+import pytest
 
-PAGE = b"<html><title>Bread</title><p>flour, water, yeast</p></html>"
-_serve = parsing._serve
+from tasks.crawl.parsing import ParserProcesses
 
-
-def serve_after_a_slow_start(pipe):
-    time.sleep(4)
-    _serve(pipe)
+PAGE = ("page", "http://a.org/", "text/html", b"<title>Rye</title><p>Rest the dough.</p>")
 
 
-def test_no_page_is_to_blame_for_the_start_of_a_process(monkeypatch):
-    monkeypatch.setattr(parsing, "_serve", serve_after_a_slow_start)
-    parsers = parsing.ParserProcesses(1, seconds=3)
+@pytest.mark.parametrize(
+    ("sent", "seconds", "why"),
+    [(signal.SIGSTOP, 0.2, "took too long to read"), (signal.SIGKILL, 60.0, "ended its parser")],
+)
+def test_a_parser_that_hangs_or_ends_is_replaced(sent, seconds, why):
+    parsers = ParserProcesses(1, seconds=60.0)
     try:
-        found = parsers.threads.submit(parsers.parse, "page", "http://a.example/", "text/html", PAGE).result()
+        parse = parsers.threads.submit
+        assert parse(parsers.parse, *PAGE).result()["page"]["title"] == "Rye"
+        (process,) = parsers._all
+        os.kill(process._process.pid, sent)
+        parsers._seconds = seconds
+        assert parse(parsers.parse, *PAGE).result() == {"refused": why}
+        parsers._seconds = 60.0
+        assert parse(parsers.parse, *PAGE).result()["page"]["title"] == "Rye"
+        assert not process._process.is_alive()
     finally:
         parsers.close()
-    assert "refused" not in found
-
-
-def never_answer(pipe):
-    pipe.send_bytes(b"ready")
-    time.sleep(600)
-
-
-def test_a_page_that_takes_too_long_is_refused(monkeypatch):
-    monkeypatch.setattr(parsing, "_serve", never_answer)
-    parsers = parsing.ParserProcesses(1, seconds=0.2)
-    try:
-        found = parsers.threads.submit(parsers.parse, "page", "http://a.example/", "text/html", PAGE).result()
-    finally:
-        parsers.close()
-    assert found == {"refused": parsing.TOO_LONG}

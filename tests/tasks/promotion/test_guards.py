@@ -9,13 +9,14 @@ import pytest
 from tagcore.metrics.held_out import held_out_suggestions
 from tagcore.store.datasets import Dataset
 from tagcore.tagger import Tagger
+from tasks.data_settings import DataSettings
 from tasks.evaluate import EvaluatedModel
 from tasks.feature_settings import FeatureSettings
 from tasks.features import features
 from tasks.ingest import ingest
 from tasks.promotion.contest import hold_contest
 from tasks.promotion.tagger_guards import Evidence, new_abilities, tagger_guards
-from tasks.recipe_settings import DataSettings, GuardSettings, ModelSettings, PromotionSettings, SplitSettings
+from tasks.recipe_settings import GuardSettings, ModelSettings, PromotionSettings, SplitSettings
 from tasks.train import train
 from tests.workspaces import workspace_at
 

@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from tasks.search.space import SearchRange, from_optuna, grid_points, to_optuna
-from tasks.search.study import PRUNE_FROM, RECORD, Study
+from tasks.search.study import PRUNE_FROM, RECORD, Study, Trial
 
 SPACE = {
     "C": SearchRange(low=0.01, high=100.0, log=True),
@@ -69,6 +69,14 @@ def test_a_killed_study_goes_on_as_if_it_had_not_been(tmp_path, most):
     more = run(Study(SPACE, "tpe", 20, SHARES, seed=1, folder=tmp_path))
     assert more.trials[:16] == whole.trials
     assert len(more.trials) == 20
+
+
+def test_the_best_has_seen_all_rows():
+    """A value of fewer rows, which may be higher, is worth nothing beside it."""
+    study, point = Study(SPACE, shares=SHARES), {"C": 1.0, "k": 1, "ngrams": [1, 1]}
+    study.end(Trial(0, point, [0.9, 0.5]))
+    study.end(Trial(1, point, [0.8], pruned=True))
+    assert study.best.number == 0
 
 
 def test_seeds_tell_studies_apart():

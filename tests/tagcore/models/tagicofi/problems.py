@@ -11,7 +11,7 @@ from tagcore.shards import InProcess
 from tagcore.synthetic.ratings import PlantedRatings
 from tagcore.training import train
 
-N, M, D = 40, 30, 4
+N, M, D = 40, 30, 7  # five dimensions at a time and two more; some rows have fewer ratings than dimensions
 
 
 def planted(**changes):

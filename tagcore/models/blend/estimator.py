@@ -162,6 +162,7 @@ class Blend(TagModel):
             for name in (*member._all_arrays(), *member._all_facts()):
                 setattr(self, _stored_name(number, name), getattr(member, name))
         self._ready: _Served | None = None
+        self._served()  # now, as to be asked changes nothing
 
     def _held_out_pairs(
         self, members: list[TagModel], rows: Rows, Y: sp.csr_matrix, folds: np.ndarray, held: list[int], fits: "_Fits"

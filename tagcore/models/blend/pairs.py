@@ -88,7 +88,7 @@ def held_out_pairs(members: Sequence[TagModel], rows: Rows, held: np.ndarray, po
         X, Y = selected.load(block)
         indptr, tags, features = scored_pairs(members, X, member_scores(members, X), pool, counts.arrays)
         numbers = np.repeat(np.arange(X.shape[0]), np.diff(indptr))
-        hits = np.asarray(Y[numbers, tags]).ravel() > 0
+        hits = np.asarray(Y[numbers, tags]).ravel() > 0 if numbers.size else np.zeros(0, bool)  # else scipy's is sparse
         parts.append(Pairs(features, hits, held[block][numbers], tags))
     names = ("features", "hits", "rows", "tags")
     return Pairs(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))

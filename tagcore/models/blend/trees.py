@@ -43,7 +43,7 @@ class Trees:
         if self.node_starts[0] != 0 or self.node_starts[-1] != n or (np.diff(self.node_starts) < 0).any():
             raise ValueError(f"nodes must start at 0, rise by feature and end at {n}")
         require_array(self.thresholds, (n,), np.float64, "thresholds of nodes")
-        require_array(self.leaf_values, (n_trees, MOST_LEAVES), np.float64, "values of leaves")
+        require_array(self.leaf_values, (max(n_trees, 1), MOST_LEAVES), np.float64, "values of leaves")
         require_array(self.tree_of_node, (n,), np.int32, "trees of nodes", 1, max(n_trees - 1, 1))
         require_array(self.left_alone, (n,), np.uint32, "leaves of nodes", 0, int(_EVERY))
         if n and n_trees < 2:

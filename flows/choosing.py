@@ -23,4 +23,4 @@ def choose_features(recipe: Recipe, data: Path, workspace: Workspace) -> Recipe:
     with errors_name_source(recipe.data, data):
         of_split = recipe.model_copy(update={"split": split})
         state: Any = choose(data, of_split, settings, name, workspace, return_state=True)
-    return with_changes(recipe, state.result())
+        return with_changes(recipe, state.result())

@@ -34,6 +34,7 @@ CHOICES = "choices"  # the folder, of the state folder, with one file for each c
 
 _OF_TEXTS = ("fields", "own_columns", "ngram_range", "stop_words", "stem", "strip_accents", "analyzer")
 _MOST_CELLS = 100_000_000  # words × tags, above which neighbours probe instead of BOMC, which learns in one pass
+_LEAST_DOCUMENTS = 100  # to learn from: fewer cannot tell one choice from another
 _LEAST_TAG = 3  # tags on fewer documents cannot tell one choice from another
 _OF_ONE_NIGHT = ("after", "until", "exceptions")  # of a split by time: what was chosen stays when these move on
 _K = 5
@@ -64,9 +65,15 @@ def choose(
         step.remark = known["told"]
         step.tell("stands")
         return Completed(name="Cached", message=f"choose features: {known['told']}", data=known["changes"])
+    documents = CorpusReader(corpus, split).count_to_learn_from()
+    if documents < _LEAST_DOCUMENTS:
+        step.remark = f"nothing tried: {documents:,} documents to learn from are too few to tell"
+        step.tell("left out")
+        return Completed(message=f"choose features: {step.remark}", data={})
     step.tell("start")
     step.begin()
-    chosen = choose_in_turn(options, _quality(corpus, split, recipe, settings, step), recipe.choice.seconds)
+    quality = _quality(corpus, split, documents, recipe, settings, step)
+    chosen = choose_in_turn(options, quality, recipe.choice.seconds)
     told = "; ".join(f"{_told(t.changes)} {t.after - t.before:+.3f}{' taken' if t.kept else ''}" for t in chosen.trials)
     told += "".join(f"; {_told(option)} not tried" for option in chosen.untried)
     step.remark = f"nDCG@5 on validation documents: {told}" if told else "nothing to choose"
@@ -114,14 +121,14 @@ def _open_to_choice(option: Changes, recipe: Recipe, settings: FeatureSettings, 
 
 
 def _quality(
-    corpus: Dataset, split: Split, recipe: Recipe, settings: FeatureSettings, step: ProgressReporter
+    corpus: Dataset, split: Split, documents: int, recipe: Recipe, settings: FeatureSettings, step: ProgressReporter
 ) -> Callable[[Changes, Changes], tuple[np.ndarray, np.ndarray]]:
     """nDCG@5 of every validation document for a probe: the model whose parameter is chosen, or one that is quick."""
     assert recipe.choice is not None
     tried = replace(
         split,
         validation=recipe.choice.validation,
-        train_documents=min(recipe.choice.documents, CorpusReader(corpus, split).count_to_learn_from()),
+        train_documents=min(recipe.choice.documents, documents),
         min_tag_df=max(split.min_tag_df, _LEAST_TAG),
     )
     seen: dict[str, np.ndarray] = {}

@@ -153,7 +153,8 @@ class MMSG(CategoryModel):
     def _category_proba(self, X: sp.csr_matrix) -> np.ndarray:
         posterior = posterior_of(self, X.shape[1])
         method = self.probability if self.curvature_ != "none" else "mean"
-        return posterior.probabilities(normalise_rows(X, bool(self.normalise)), method, seed=self._seed())
+        seed = self._seed() if method == "sample" else 0
+        return posterior.probabilities(normalise_rows(X, bool(self.normalise)), method, seed=seed)
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31))

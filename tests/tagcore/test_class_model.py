@@ -12,9 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.utils.estimator_checks import check_estimator
 
-import tagcore.baselines
-import tagcore.models  # noqa: F401  both register their classes
-from tagcore.base import MODELS, load_estimator, require_array
+from tagcore.base import MODELS, load_estimator, registered_models, require_array
 from tagcore.class_model import ClassModel
 from tagcore.shards import InProcess
 from tagcore.tag_model import TagModel
@@ -49,7 +47,9 @@ class _Seen(_NearestMean):
         super()._fit(X, y, context)
 
 
-CLASSIFIERS = {m.__name__: m for m in sorted(MODELS.values(), key=lambda m: m.__name__) if issubclass(m, ClassModel)}
+CLASSIFIERS = {
+    m.__name__: m for m in sorted(registered_models().values(), key=lambda m: m.__name__) if issubclass(m, ClassModel)
+}
 CLASSIFIERS = {"_NearestMean": _NearestMean} | {
     name: model for name, model in CLASSIFIERS.items() if model.__module__.startswith("tagcore.")
 }

@@ -15,9 +15,7 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
-import tagcore.baselines
-import tagcore.models  # noqa: F401  both register their classes
-from tagcore.base import MODELS, load_estimator
+from tagcore.base import load_estimator, registered_models
 from tagcore.features.rows import InMemory
 from tagcore.shards import InProcess
 from tagcore.tag_model import TagModel
@@ -32,7 +30,7 @@ BLIND = {"Popular": "does not read the words"}
 
 def _constructible() -> dict[str, type[TagModel]]:
     models = {}
-    for name, model in sorted(MODELS.items()):
+    for name, model in sorted(registered_models().items()):
         if model.__module__.startswith("tagcore.") and issubclass(model, TagModel):
             try:
                 model()

@@ -8,9 +8,7 @@ from safetensors.numpy import load_file, save_file
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-import tagcore.baselines
-import tagcore.models  # noqa: F401  both register their classes
-from tagcore.base import MODELS, load_estimator
+from tagcore.base import MODELS, load_estimator, registered_models
 from tagcore.rating_model import UNKNOWN, RatingModel
 from tagcore.ratings import Ratings, UserTaggings
 from tagcore.shards import InProcess
@@ -19,7 +17,8 @@ from tagcore.tag_model import TagModel
 from tagcore.training import Checkpoints, FitContext
 
 EVERY = pytest.mark.parametrize(
-    "model", [m for m in MODELS.values() if issubclass(m, RatingModel) and m.__module__.startswith("tagcore.")]
+    "model",
+    [m for m in registered_models().values() if issubclass(m, RatingModel) and m.__module__.startswith("tagcore.")],
 )
 
 

@@ -150,8 +150,9 @@ class Blend(TagModel):
         combiner = no_combiner(len(members))
         if held:
             pairs = self._held_out_pairs(members, rows, Y, folds, held, fits)
-            self.slopes_ = _slopes(pairs, len(members))
-            combiner = self._guarded(pairs, folds, Y, len(members))
+            if pairs.hits.size:  # none where no document has a tag: the first member serves
+                self.slopes_ = _slopes(pairs, len(members))
+                combiner = self._guarded(pairs, folds, Y, len(members))
         for name, array in zip(_COMBINER, combiner.arrays, strict=True):
             setattr(self, name, array)
         counts = TagCounts.of(Y)

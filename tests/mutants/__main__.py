@@ -7,7 +7,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+import grimp
 
 from tests.mutants import FAULTS
 from tests.mutants.fault import Fault
@@ -18,17 +22,18 @@ PASSED, FAILED = 0, 1  # exit codes of pytest
 
 
 def copy_tree(target: Path) -> None:
-    """Copies the files that git knows, as they are now."""
+    """Copies the files that git knows, as they are now, and the kernels that were compiled beside them."""
     known = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    for name in known.splitlines():
+    compiled = (path.relative_to(ROOT) for path in (ROOT / "tagcore").rglob("__pycache__/*.nb?"))
+    for name in (*known.splitlines(), *compiled):
         if (ROOT / name).is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, target / name)
 
 
-def run_tests(tree: Path, tests: str, cache: Path) -> tuple[int, str]:
+def run_tests(tree: Path, tests: str) -> tuple[int, str]:
     """The exit code of pytest on the copy and the last line that it printed."""
-    environment = os.environ | {"PYTHONPATH": str(tree), "NUMBA_CACHE_DIR": str(cache)}
+    environment = os.environ | {"PYTHONPATH": str(tree)}
     environment.setdefault("TAGFLOW_TEST_DATA", str(ROOT.parent / "shared" / "data"))
     command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider", *tests.split()]
     try:
@@ -38,21 +43,37 @@ def run_tests(tree: Path, tests: str, cache: Path) -> tuple[int, str]:
     return done.returncode, (done.stdout.strip().splitlines() or ["nothing printed"])[-1]
 
 
-def is_caught(fault: Fault, tree: Path, cache: Path) -> bool:
-    """Whether the tests of a fault fail with it. A kernel's callers were compiled with the right one inside, so a fault
-    in a kernel gets a cache of its own."""
-    path = tree / fault.file
-    source, times = path.read_text(encoding="utf-8"), path.stat()
-    with tempfile.TemporaryDirectory() as own:
-        path.write_text(fault.plant(source), encoding="utf-8")
-        try:
-            code, last = run_tests(tree, fault.tests, Path(own) if "@njit" in source else cache)
-        finally:
-            path.write_text(source, encoding="utf-8")
-            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+def is_caught(fault: Fault, tree: Path, importers: Callable[[str], Iterable[str]]) -> bool:
+    """Whether the tests of a fault fail with it, in a tree of its own whose other files are those of the copy.
+
+    numba takes a kernel for compiled while its own file is as old as then, though the fault is in one that it calls:
+    all that import the file become new with it.
+    """
+    with tempfile.TemporaryDirectory(dir=tree.parent) as folder:
+        own = Path(folder, "tree")
+        shutil.copytree(tree, own, copy_function=os.link)
+        for name in (fault.file, *importers(fault.file)):
+            source = (own / name).read_text(encoding="utf-8")
+            (own / name).unlink()  # the copy keeps its own
+            (own / name).write_text(fault.plant(source) if name == fault.file else source, encoding="utf-8")
+        code, last = run_tests(own, fault.tests)
     if code not in (PASSED, FAILED):
         raise SystemExit(f"{fault.name}: pytest ended with {code}: {last}")
     return code == FAILED
+
+
+def files_of_importers() -> Callable[[str], list[str]]:
+    """Gives the files that import a file, also through others."""
+    graph = grimp.build_graph("tagcore", "tasks", "flows", "infra")
+
+    def importers(file: str) -> list[str]:
+        module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        if module not in graph.modules:
+            return []
+        names = (name.replace(".", "/") for name in graph.find_downstream_modules(module))
+        return [f"{name}.py" for name in names if (ROOT / f"{name}.py").is_file()]
+
+    return importers
 
 
 def main() -> None:
@@ -60,28 +81,31 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="only the faults whose name or file holds one of these words")
     parser.add_argument("--list", action="store_true", help="print the faults and run nothing")
     parser.add_argument("--skip-healthy", action="store_true", help="do not run the tests without a fault first")
+    parser.add_argument("--jobs", type=int, default=2, help="how many faults are tried side by side")
     arguments = parser.parse_args()
     chosen = [f for f in FAULTS if not arguments.names or any(n in f.name or n in f.file for n in arguments.names)]
     if arguments.list:
         print("\n".join(f"{fault.file}: {fault.name}" for fault in chosen))
         return
-    survivors = []
-    with tempfile.TemporaryDirectory() as folder:
-        tree, cache = Path(folder, "tree"), Path(folder, "kernels")
+    importers = files_of_importers()
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(arguments.jobs) as pool:
+        tree = Path(folder, "tree")
         copy_tree(tree)
-        for tests in [] if arguments.skip_healthy else dict.fromkeys(fault.tests for fault in chosen):
-            code, last = run_tests(tree, tests, cache)
+        healthy = [] if arguments.skip_healthy else list(dict.fromkeys(fault.tests for fault in chosen))
+        for tests, (code, last) in zip(healthy, pool.map(lambda tests: run_tests(tree, tests), healthy), strict=True):
             if code != PASSED:
                 raise SystemExit(f"without any fault, `pytest {tests}` ends with {code}: {last}")
-        for number, fault in enumerate(chosen, start=1):
+
+        def attempt(fault: Fault) -> tuple[bool, float]:
             begun = time.monotonic()
-            caught = is_caught(fault, tree, cache)
+            return is_caught(fault, tree, importers), time.monotonic() - begun
+
+        survivors = []
+        for number, (caught, seconds) in enumerate(pool.map(attempt, chosen), start=1):
+            fault = chosen[number - 1]
             survivors += [] if caught else [fault]
-            seconds = time.monotonic() - begun
-            print(
-                f"{number}/{len(chosen)} {'caught  ' if caught else 'SURVIVED'} {seconds:5.0f} s  {fault.name}",
-                flush=True,
-            )
+            verdict = "caught  " if caught else "SURVIVED"
+            print(f"{number}/{len(chosen)} {verdict} {seconds:5.0f} s  {fault.name}", flush=True)
     caught_faults = len(chosen) - len(survivors)
     print(f"\n{caught_faults} of {len(chosen)} planted faults are caught ({caught_faults / len(chosen):.1%})")
     for fault in survivors:

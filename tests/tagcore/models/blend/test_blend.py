@@ -288,11 +288,16 @@ def test_the_guard_keeps_the_blend_where_members_know_different_things():
         ("hits", "hits", "hits", 0, False),  # all level: the first member
         ("noise", "hits", "noise", 0, False),
         ("noise", "noise", "hits", THE_BLEND, True),
+        ("all but few", "all but some", "noise", 0, False),  # better by less than a standard error: the member
     ],
 )
 def test_of_what_is_level_the_simplest_serves(monkeypatch, curve, member, trees, serving, with_trees):
     pairs = planted_pairs(900)
     scores = {"hits": pairs.hits + 0.0, "noise": np.random.default_rng(3).random(pairs.hits.size)}
+    scores |= {
+        f"all but {how}": np.where(pairs.rows % step, pairs.hits, ~pairs.hits) + 0.0
+        for how, step in (("few", 101), ("some", 89))
+    }
     pairs.features[:, 0] = pairs.features[:, 3] = scores[member]
     said = {WITH_TREES: scores[trees], CURVE: scores[curve]}
 

@@ -21,15 +21,22 @@ def scratch_columns(starts, width):
 
 @njit(cache=True, nogil=True)
 def gather(ids, values, vectors, columns):
-    """Fills in the columns of one row; gives its values, as long as they are."""
-    own, size = columns[columns.shape[0] - 1], (ids.size + 7) // 8 * 8
-    for q in range(ids.size):
-        vector = vectors[ids[q]]
-        for d in range(vector.size):
-            columns[d, q] = vector[d]
-        own[q] = values[q]
-    for q in range(ids.size, size):
-        columns[:, q] = 0.0
+    """Fills in the columns of one row, five at a time, which is what stores keep up with; gives its values, as long as
+    they are."""
+    own, size, width = columns[columns.shape[0] - 1], (ids.size + 7) // 8 * 8, vectors.shape[1]
+    d = 0
+    while d + 5 <= width:
+        v, w, x, y, z = columns[d], columns[d + 1], columns[d + 2], columns[d + 3], columns[d + 4]
+        for q in range(ids.size):
+            vector = vectors[ids[q]]
+            v[q], w[q], x[q], y[q], z[q] = vector[d], vector[d + 1], vector[d + 2], vector[d + 3], vector[d + 4]
+        d += 5
+    while d < width:
+        for q in range(ids.size):
+            columns[d, q] = vectors[ids[q], d]
+        d += 1
+    own[: ids.size] = values
+    columns[:, ids.size : size] = 0.0
     return own[:size]
 
 
@@ -50,6 +57,17 @@ def dot(left, right):
     total = 0.0
     for q in range(left.size):
         total += left[q] * right[q]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=FREE)
+def add_and_dot(rest, weight, column, following):
+    """rest += weight · column; gives its product with the column that follows, in the same pass."""
+    total = 0.0
+    for q in range(rest.size):
+        moved = rest[q] + weight * column[q]
+        rest[q] = moved
+        total += moved * following[q]
     return total
 
 

@@ -8,7 +8,14 @@ After its turn a user's residual is that of its new vector and the old items, wh
 import numpy as np
 from numba import njit
 
-from tagcore.models.tagicofi.columns_kernel import FREE, dot, gather, scratch_columns, subtract_products
+from tagcore.models.tagicofi.columns_kernel import (
+    FREE,
+    add_and_dot,
+    dot,
+    gather,
+    scratch_columns,
+    subtract_products,
+)
 
 
 @njit(cache=True, nogil=True, fastmath=FREE)
@@ -39,16 +46,15 @@ def descend(ratings, links, degrees, first, users, items, alpha, beta, step, seq
         error += dot(mine, mine)
         length += alpha + 2.0 * beta * degrees[i]
         delta = step if step > 0.0 else (1.0 / length if length > 0.0 else 0.0)
+        along = dot(mine, columns[0])
         for d in range(width):
-            slope[d] = delta * (alpha * own[d] + beta * rough[d] - dot(mine, columns[d]))
-            if sequential:
-                for q in range(mine.size):
-                    mine[q] += slope[d] * columns[d, q]
+            following = columns[min(d + 1, width - 1)]
+            slope[d] = delta * (alpha * own[d] + beta * rough[d] - along)
+            along = add_and_dot(mine, slope[d], columns[d], following) if sequential else dot(mine, following)
         for d in range(width):
             new[d] = own[d] - slope[d]
             if not sequential:
-                for q in range(mine.size):
-                    mine[q] += slope[d] * columns[d, q]
+                add_and_dot(mine, slope[d], columns[d], columns[d])
         _scatter(ids[rated], mine, new, asked)
     return error, roughness, squares
 

@@ -18,8 +18,8 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 run: setup
 	@$(BIN)/tagflow run
 
-# all side by side, as much of it is waiting for servers; flows and lint give way to the rest. Each part finds the
-# kernels that the others compiled.
+# all side by side, as much of it is waiting for servers; lint gives way to the rest. Each part finds the kernels that
+# the others compiled.
 test: setup
 	@echo "running the tests in four parts, and lint; each speaks when it is done (about a quarter of an hour on 2 cores)"
 	@$(MAKE) --no-print-directory -j5 $(if $(filter output-sync,$(.FEATURES)),-O) test-models test-units test-flows test-tasks lint
@@ -35,7 +35,7 @@ test-tasks: setup
 	$(BIN)/python -m pytest -m "not slow" tests/tasks tasks
 
 test-flows: setup
-	nice $(BIN)/python -m pytest -m "not slow" tests/flows tests/infra tests/docs flows infra
+	$(BIN)/python -m pytest -m "not slow" tests/infra tests/flows tests/docs flows infra
 
 test-all: lint
 	TAGFLOW_EXAMPLES=10 $(BIN)/python -m pytest

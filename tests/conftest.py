@@ -21,7 +21,11 @@ settings.load_profile("tagflow")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Multiplies the examples of property tests, also of those that set their number themselves."""
+    """Puts tests on clusters last: what they compile, the other parts of `make test` have compiled by then.
+
+    Multiplies the examples of property tests, also of those that set their number themselves.
+    """
+    items.sort(key=lambda item: "cluster" in item.path.parts)
     tests = {item.function for item in items if isinstance(item, pytest.Function)}
     for test in filter(is_hypothesis_test, tests) if TIMES else ():
         own = test._hypothesis_internal_use_settings  # type: ignore[attr-defined]  # no public name reads or sets it

@@ -1,6 +1,6 @@
 """Classifiers on rows of numbers, as a user sees them: random splits in one table, one model alone, no service."""
 
-SMALL = ("--set", "data.documents=150", "--set", "seeds=[0,1,2]", "--set", "split.redraw=true")
+SMALL = ("--set", "data.documents=120", "--set", "seeds=[0,1,2]", "--set", "split.redraw=true")
 MODELS = "models=[{model='IVM',params={search_steps=1}},{model='KernelSVM'}]"
 
 

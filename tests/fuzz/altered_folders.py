@@ -171,7 +171,8 @@ class Asker:
         return Answer(what)
 
     def _start(self) -> None:
-        context = multiprocessing.get_context("spawn")
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload([__name__])
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=serve, args=(theirs, self.models), daemon=True)
         self.process.start()

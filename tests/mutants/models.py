@@ -430,8 +430,8 @@ MODELS = (
     Fault(
         "a residual that is not updated between dimensions",
         "tagcore/models/tagicofi/descent_kernel.py",
-        "            if sequential:\n",
-        "            if False:\n",
+        "add_and_dot(mine, slope[d], columns[d], following) if sequential else dot(mine, following)",
+        "dot(mine, following)",
         f"{_TAGICOFI}/test_descent.py",
     ),
     Fault(

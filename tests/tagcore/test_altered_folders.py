@@ -11,7 +11,7 @@ from safetensors.numpy import load, save
 from tagcore.base import MODELS, load_estimator
 from tests.fuzz.altered_folders import Asker, model_names, stored_models
 
-FOLDERS = 25  # of each class; `python -m tests.bench altered` takes 5,000
+FOLDERS = 40  # of each class; `python -m tests.bench altered` takes 5,000
 EVERY = pytest.mark.parametrize("name", model_names())
 
 

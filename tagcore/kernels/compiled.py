@@ -1,8 +1,8 @@
-"""A lock on numba's folder of compiled kernels, so that several processes may build it at once.
+"""A lock on each kernel while it is compiled, so that of several processes one compiles it and the others find it.
 
-numba numbers the files of a function's signatures by what its index holds at that moment, and writes the index before
-the file. Two workers that compile different signatures of one function at once may so take the same number, and one
-then runs the machine code of the other; a reader in between runs what a former version of the source had left there.
+Workers of a cluster, or runs side by side, ask for the same kernels at the same moment. numba would let each of them
+compile; and as it numbers the files of a function's signatures by what its index holds at that moment, two that
+compile different signatures at once may take the same number, and one then runs the machine code of the other.
 """
 
 import fcntl
@@ -12,40 +12,50 @@ from contextlib import contextmanager, suppress
 from functools import wraps
 from typing import Any
 
-from numba.core.caching import IndexDataCacheFile
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.dispatcher import Dispatcher
 
-_LOCK = "kernels.lock"
+_held: set[str] = set()  # locks of this process, whose threads compile one after the other
 
 
 @contextmanager
-def _locked(folder: str, operation: int) -> Iterator[None]:
+def _locked(path: str) -> Iterator[None]:
+    """Holds a lock among processes; a kernel that calls itself has it already."""
+    if path in _held:
+        yield
+        return
     handle = None
     with suppress(OSError):  # a folder that takes no lock takes no new kernels either
-        handle = os.open(os.path.join(folder, _LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
         if handle is not None:
-            fcntl.flock(handle, operation)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        _held.add(path)
         yield
     finally:
+        _held.discard(path)
         if handle is not None:
             os.close(handle)
 
 
-def _under_lock(method: Callable[..., Any], operation: int) -> Callable[..., Any]:
-    @wraps(method)
-    def locked_method(self: IndexDataCacheFile, *args: Any) -> Any:
-        with _locked(self._cache_path, operation):
-            return method(self, *args)
+def _one_at_a_time(compile_kernel: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(compile_kernel)
+    def compile_or_load(self: Any, signature: Any) -> Any:
+        file = getattr(self._cache, "_cache_file", None)
+        if file is None:
+            return compile_kernel(self, signature)
+        # threads first: one that waits for another process must not hold what that one's threads wait for
+        with global_compiler_lock, _locked(f"{file._index_path}.lock"):
+            return compile_kernel(self, signature)
 
-    return locked_method
+    return compile_or_load
 
 
 def lock_compiled_kernels() -> None:
-    """Makes every process that calls this read and write compiled kernels one after the other."""
-    for name, operation in (("save", fcntl.LOCK_EX), ("load", fcntl.LOCK_SH)):
-        method = getattr(IndexDataCacheFile, name)
-        if not hasattr(method, "__wrapped__"):
-            setattr(IndexDataCacheFile, name, _under_lock(method, operation))
+    """Makes processes that call this compile every kernel once among them. Kernels do not call one another in a
+    circle, so neither do those that wait."""
+    if not hasattr(Dispatcher.compile, "__wrapped__"):
+        Dispatcher.compile = _one_at_a_time(Dispatcher.compile)  # type: ignore[method-assign]
 
 
 def is_on_disk(kernel: Any) -> bool:

@@ -15,6 +15,13 @@ _CALIBRATION = "tagcore/scoring/calibration.py"
 
 TAGCORE = (
     Fault(
+        "every process that asks for a kernel compiles it",
+        "tagcore/kernels/compiled.py",
+        "            fcntl.flock(handle, fcntl.LOCK_EX)\n",
+        "            pass\n",
+        "tests/tagcore/kernels/test_compiled.py",
+    ),
+    Fault(
         "an option is taken that is no better",
         "tagcore/choosing.py",
         "gain.mean() > error",

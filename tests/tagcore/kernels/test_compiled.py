@@ -1,58 +1,85 @@
-"""Processes that compile at once, and the one folder of kernels that they share."""
+"""Processes that ask for the same kernels at once, and the one folder that they share."""
 
 import importlib
 import multiprocessing
-import os
+from concurrent.futures import ThreadPoolExecutor
 
-from numba.core.caching import IndexDataCacheFile
+import pytest
+from numba.core import event
 
 from tagcore.kernels.compiled import is_on_disk  # its package takes the lock into use
 
-STAMP = "the source as it is"
+KERNELS = """
+from numba import njit
+
+@njit(cache=True)
+def double(x):
+    return 2 * x
+
+@njit(cache=True)
+def halves_down(n):
+    if n <= 1:
+        return 0.0
+    return 1 + halves_down(n - 0.5)  # of another type
+
+@njit(cache=True)
+def next_even(x):
+    return double(x) + 2
+"""
 
 
-class Slow(IndexDataCacheFile):
-    """Leaves the others time between the index and the file of a kernel."""
-
-    def _save_index(self, overloads):
-        super()._save_index(overloads)
-        os.sched_yield()
-
-
-def _save(folder, first, start):
-    cache = Slow(folder, "kernel", STAMP)
-    start.wait()
-    for key in range(first, first + 40):
-        cache.save(key, f"code of {key}")
-
-
-def test_each_signature_keeps_its_own_code_when_four_processes_compile_at_once(tmp_path):
-    spawn = multiprocessing.get_context("fork")
-    start = spawn.Barrier(4)
-    compilers = [spawn.Process(target=_save, args=(str(tmp_path), 40 * n, start)) for n in range(4)]
-    for compiler in compilers:
-        compiler.start()
-    for compiler in compilers:
-        compiler.join()
-        assert compiler.exitcode == 0
-    cache = IndexDataCacheFile(str(tmp_path), "kernel", STAMP)
-    assert [cache.load(key) for key in range(160)] == [f"code of {key}" for key in range(160)]
-
-
-def test_a_folder_that_takes_no_lock_still_gives_its_kernels(tmp_path):
-    IndexDataCacheFile(str(tmp_path), "kernel", STAMP).save("key", "code")
-    (lock,) = tmp_path.glob("*.lock")
-    lock.unlink()
-    lock.mkdir()
-    assert IndexDataCacheFile(str(tmp_path), "kernel", STAMP).load("key") == "code"
-
-
-def test_a_kernel_is_on_disk_once_it_was_compiled(tmp_path, monkeypatch):
-    (tmp_path / "doubling.py").write_text(
-        "from numba import njit\n\n@njit(cache=True)\ndef double(x):\n    return 2 * x\n"
-    )
+@pytest.fixture
+def kernels(tmp_path, monkeypatch):
+    """A module that no process has asked yet."""
+    (tmp_path / "even_numbers.py").write_text(KERNELS)
     monkeypatch.syspath_prepend(tmp_path)
-    double = importlib.import_module("doubling").double
-    assert not is_on_disk(double)
-    assert double(2) == 4
-    assert is_on_disk(double)
+    monkeypatch.delitem(importlib.sys.modules, "even_numbers", raising=False)
+    return importlib.import_module("even_numbers")
+
+
+def _ask(kernels, numbers, start, answers):
+    start.wait()
+    with event.install_recorder("numba:compile") as recorder:
+        found = [kernels.next_even(number) for number in numbers]
+    compiled = [e.data["dispatcher"].py_func.__name__ for _, e in recorder.buffer if e.is_start]
+    answers.put((found, compiled))
+
+
+def test_of_four_processes_one_compiles_each_kernel_and_all_run_the_right_one(kernels):
+    fork = multiprocessing.get_context("fork")
+    start, answers = fork.Barrier(4), fork.Queue()
+    numbers = [(3, 1.5), (1.5, 3), (3, 1.5), (1.5, 3)]  # two types, asked for in two orders
+    processes = [fork.Process(target=_ask, args=(kernels, asked, start, answers)) for asked in numbers]
+    for process in processes:
+        process.start()
+    found = [answers.get(timeout=600) for _ in processes]
+    for process in processes:
+        process.join()
+    assert sorted(tuple(values) for values, _ in found) == [(5.0, 8), (5.0, 8), (8, 5.0), (8, 5.0)]
+    compiled = sorted(name for _, names in found for name in names)
+    assert compiled == ["double", "double", "next_even", "next_even"]
+
+
+def test_threads_and_kernels_that_call_themselves_do_not_wait_for_one_another(kernels):
+    with ThreadPoolExecutor(3) as pool:
+        asked = [pool.submit(kernels.next_even, 3), pool.submit(kernels.double, 3), pool.submit(kernels.halves_down, 3)]
+        assert [one.result(timeout=600) for one in asked] == [8, 6, 4.0]
+
+
+def test_a_folder_that_takes_no_lock_still_gives_its_kernels(kernels, tmp_path):
+    assert kernels.double(2) == 4
+    locks = list(tmp_path.rglob("*.lock"))
+    assert locks
+    for lock in locks:
+        lock.unlink()
+        lock.mkdir()
+    again = importlib.reload(kernels)
+    with event.install_recorder("numba:compile") as recorder:
+        assert again.double(2) == 4
+    assert len(recorder.buffer) == 0
+
+
+def test_a_kernel_is_on_disk_once_it_was_compiled(kernels):
+    assert not is_on_disk(kernels.double)
+    assert kernels.double(2) == 4
+    assert is_on_disk(kernels.double)

@@ -29,7 +29,7 @@ SPARSE = {"n_neighbors": 20, "max_df": 100}
 RATINGS_PER_USER, USERS_PER_TAG = 40, 5
 ROUNDS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 RIVALS = {"implicit": "implicit, ALS", "cornac": "cornac, MF", "surprise": "surprise, SVD"}
-REPEATS = 3
+REPEATS, MORE_ROUNDS = 3, 40
 ITEMS, ASKED = 100_000, 2000
 OURS: dict[str, dict[str, Any]] = {
     "TagiCoFi, ALS": {"solver": "als"},
@@ -88,12 +88,12 @@ def fit(params: dict[str, Any], learnt: Ratings, taggings: UserTaggings | None, 
 
 
 def round_seconds(params: dict[str, Any], learnt: Ratings, taggings: UserTaggings | None) -> float:
-    """Of one more round: five more, less one, the least of some."""
-    more = (
-        cpu(lambda: fit(params, learnt, taggings, 6)) - cpu(lambda: fit(params, learnt, taggings, 1))
-        for _ in range(REPEATS)
+    """Of one more round: many of them, less one, the least of some."""
+    one, many = (
+        min(cpu(lambda rounds=rounds: fit(params, learnt, taggings, rounds)) for _ in range(REPEATS))
+        for rounds in (1, 1 + MORE_ROUNDS)
     )
-    return min(more) / 5
+    return (many - one) / MORE_ROUNDS
 
 
 def rival(python: str, name: str, paths: list[Path]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-FACTORS, REPEATS = 10, 3
+FACTORS, REPEATS, MORE_ROUNDS = 10, 3, 40
 
 
 def implicit_als(train: list, test: list, rounds: list[int]) -> dict[str, Any]:
@@ -69,9 +69,10 @@ def surprise_svd(train: list, test: list, rounds: list[int]) -> dict[str, Any]:
 
 
 def _round(fit: Any) -> float:
-    """CPU seconds of one more round: five more, less one, the least of some."""
+    """CPU seconds of one more round: many of them, less one, the least of some."""
     fit(1)
-    return min((_seconds(fit, 6) - _seconds(fit, 1)) / 5 for _ in range(REPEATS))
+    one, many = (min(_seconds(fit, rounds) for _ in range(REPEATS)) for rounds in (1, 1 + MORE_ROUNDS))
+    return (many - one) / MORE_ROUNDS
 
 
 def _seconds(fit: Any, rounds: int) -> float:

@@ -114,8 +114,8 @@ def against_setting(curves: Mapping[str, Mapping[str, Mapping[float, Estimate]]]
             axes.plot(at, value, "-o", color=colour, markersize=4, label=plain_text(line))
             axes.fill_between(at, low, high, color=colour, alpha=0.15, linewidth=0)
         values = sorted({v for points in lines.values() for v in points})
-        if values and min(values) > 0 and max(values) >= 10 * min(values):
-            axes.set_xscale("log")
+        axes.set_xscale(_scale_for(values, 10))
+        axes.set_yscale(_scale_for([m.value for points in lines.values() for m in points.values()], 30))
         if len(values) <= 8:  # as they were chosen; more would not fit beside one another
             axes.set_xticks(values, [f"{v:g}" for v in values])
             axes.minorticks_off()
@@ -123,6 +123,11 @@ def against_setting(curves: Mapping[str, Mapping[str, Mapping[float, Estimate]]]
     handles, names = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower center", frameon=False, fontsize=8, ncols=2)
     return _save(figure, path)
+
+
+def _scale_for(values: Sequence[float], widest: float) -> str:
+    """Gives the scale of an axis: a logarithmic one where the largest value is at least `widest` times the smallest."""
+    return "log" if values and 0 < widest * min(values) <= max(values) else "linear"
 
 
 def compare(summaries: Mapping[str, Mapping[str, Estimate]], measures: list[str], held_out: str, path: Path) -> Path:

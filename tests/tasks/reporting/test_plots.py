@@ -133,3 +133,16 @@ def test_companions_are_shares_of_the_documents_with_the_tag():
 
     tags = sp.csr_matrix([[1, 1, 0], [1, 0, 0], [0, 1, 1], [1, 1, 1]])
     assert _companion_shares(tags, 0).tolist() == [0.0, 2 / 3, 1 / 3]
+
+
+def test_what_spans_magnitudes_is_drawn_on_a_logarithmic_axis(drawn, tmp_path):
+    shares = (0.1, 0.9)
+    curves = {
+        "P@1": {"slow": dict.fromkeys(shares, Estimate(0.2)), "quick": dict.fromkeys(shares, Estimate(0.7))},
+        "µs p50": {"slow": dict.fromkeys(shares, Estimate(9000.0)), "quick": dict.fromkeys(shares, Estimate(15.0))},
+        "regret": {"slow": dict.fromkeys(shares, Estimate(0.0)), "quick": dict.fromkeys(shares, Estimate(50.0))},
+    }
+    plots.against_setting(curves, "split.test", tmp_path / "curves.png")
+    assert [axes.get_yscale() for axes in drawn[0].axes] == ["linear", "log", "linear"]
+    plots.against_setting({"P@1": {"a": {100.0: Estimate(0.1), 2000.0: Estimate(0.2)}}}, "documents", tmp_path / "c.png")
+    assert drawn[1].axes[0].get_xscale() == "log"

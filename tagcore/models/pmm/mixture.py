@@ -157,15 +157,15 @@ class MixtureLearner:
 
     def init(self, shards: Shards) -> Arrays:
         shards.update(begin_step, settings=self.settings, first=self.first)
-        return {"reseeded": np.zeros(1)}
+        return {"emptied": np.zeros(1)}
 
     def round(self, shards: Shards, arrays: Arrays, number: int) -> tuple[Arrays, Measures]:
         sums = shards.update(em_step, settings=self.settings)
-        measures = {"objective": float(sums["objective"]), "reseeded": float(sums["reseeded"])}
-        return {"reseeded": arrays["reseeded"] + sums["reseeded"]}, measures
+        measures = {"objective": float(sums["objective"]), "emptied": float(sums["emptied"])}
+        return {"emptied": arrays["emptied"] + sums["emptied"]}, measures
 
     def done(self, history: list[Measures]) -> bool:
-        if len(history) < 2 or history[-1]["reseeded"]:
+        if len(history) < 2 or history[-1]["emptied"] or history[-2]["emptied"]:  # then objectives are of two mixtures
             return False
         before, now = history[-2]["objective"], history[-1]["objective"]
         return abs(now - before) < self.settings.tol * abs(now)
@@ -224,14 +224,15 @@ def random_components(rows: ClassRows, seed: int) -> np.ndarray:
 def em_step(shard: Shard[ClassRows], state: Arrays, settings: MixtureSettings) -> tuple[Arrays, Arrays]:
     """Step: one iteration; its objective is that of the state it began with."""
     state = {name: values.copy() for name, values in state.items()}
-    objective, reseeded = _em_round(shard.data, state, settings, None)
-    return state, {"objective": np.array(objective), "reseeded": np.array(float(reseeded))}
+    objective, emptied = _em_round(shard.data, state, settings, None)
+    return state, {"objective": np.array(objective), "emptied": np.array(float(emptied))}
 
 
 def _em_round(
     rows: ClassRows, state: Arrays, settings: MixtureSettings, forced: np.ndarray | None
 ) -> tuple[float, int]:
-    """Moves the state on, in place; gives the objective it had and how many empty components began anew."""
+    """Moves the state on, in place; gives the objective it had and how many components were found empty: these begin
+    anew, or are dropped."""
     exposure = exposures(rows, settings)
     nobody = np.full(rows.n_documents, -1, np.int64)
     sums, log_likelihood = expected_sums(rows, state, exposure, nobody if forced is None else forced)
@@ -240,18 +241,17 @@ def _em_round(
     with np.errstate(divide="ignore"):
         objective += float((settings.a * np.log(state["rates"][alive]) - settings.b * state["rates"][alive]).sum())
         objective += settings.pseudo * float(np.log(state["shares"][alive]).sum())
-    reseeded = 0
-    if forced is None and (empty := np.flatnonzero(alive & (sums[0] < 1.0) & _has_siblings(rows))).size:
+    empty = np.flatnonzero(alive & (sums[0] < 1.0) & _has_siblings(rows)) if forced is None else np.empty(0, int)
+    if empty.size:
         again = empty[state["lives"][empty] == _FRESH]
         state["lives"][empty] -= 1
         if again.size:
             sums, _ = expected_sums(rows, state, exposure, _worst_explained(rows, log_likelihood, again))
-            reseeded = again.size
         dropped = state["lives"] == _DROPPED
         state["shares"] = np.where(dropped, 0.0, state["shares"])
     words, learnt = (state["clusters"], state["unseen"]), (state["rates"], state["shares"], state["mass"])
     maximise(rows.layout, *words, sums, (settings.a, settings.b), settings.pseudo, *learnt)
-    return objective, reseeded
+    return objective, empty.size
 
 
 def exposures(rows: ClassRows, settings: MixtureSettings) -> np.ndarray:

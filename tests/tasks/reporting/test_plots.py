@@ -144,5 +144,7 @@ def test_what_spans_magnitudes_is_drawn_on_a_logarithmic_axis(drawn, tmp_path):
     }
     plots.against_setting(curves, "split.test", tmp_path / "curves.png")
     assert [axes.get_yscale() for axes in drawn[0].axes] == ["linear", "log", "linear"]
-    plots.against_setting({"P@1": {"a": {100.0: Estimate(0.1), 2000.0: Estimate(0.2)}}}, "documents", tmp_path / "c.png")
+    plots.against_setting(
+        {"P@1": {"a": {100.0: Estimate(0.1), 2000.0: Estimate(0.2)}}}, "documents", tmp_path / "c.png"
+    )
     assert drawn[1].axes[0].get_xscale() == "log"

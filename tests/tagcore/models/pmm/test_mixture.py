@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tagcore.features.rows import InMemory
@@ -45,11 +45,12 @@ def learnt(X, labels, components, n_shards=1, rounds=12, first=None, **settings)
     components=st.lists(st.integers(1, 4), min_size=3, max_size=3),
     clusters=st.integers(1, 9),
 )
+@example(seed=1, length="raw", components=[1, 2, 1], clusters=7)  # a component that empties twice is dropped
 def test_the_objective_never_falls(seed, length, components, clusters):
     X, labels = corpus(seed)
     history, state, _ = learnt(X, labels, components, length=length, n_word_clusters=clusters, tol=0.0)
     assert np.isfinite(state["rates"]).all()
-    since = max([i for i, measures in enumerate(history) if measures["reseeded"]], default=-1) + 1
+    since = max([i for i, measures in enumerate(history) if measures["emptied"]], default=-1) + 1
     objective = np.array([measures["objective"] for measures in history[since:]])
     assert (np.diff(objective) >= -1e-8 * np.abs(objective[1:])).all()
 
@@ -92,11 +93,17 @@ def test_an_empty_component_begins_again_and_then_is_dropped():
     history, state, _ = learnt(X, np.zeros(40, int), [4], n_word_clusters=4, rounds=60, tol=0.0)
     assert np.isfinite(state["rates"]).all()
     assert state["shares"].sum() == pytest.approx(1)
-    assert history[-1]["reseeded"] == 0
+    assert history[-1]["emptied"] == 0
     nobody_in_three = np.zeros(40, int)
     history, state, _ = learnt(X, np.zeros(40, int), [4], first=nobody_in_three, n_word_clusters=4, rounds=9, tol=0.0)
-    assert [measures["reseeded"] for measures in history] == [3] + [0] * 8  # once each
+    assert [measures["emptied"] for measures in history] == [3, 0, 0, 0, 0, 0, 3, 0, 0]  # three begin again, then go
     np.testing.assert_array_equal(state["shares"], [1, 0, 0, 0])
+
+
+@pytest.mark.parametrize(("emptied", "done"), [((0, 0), True), ((1, 0), False), ((0, 1), False)])
+def test_objectives_of_mixtures_with_other_components_are_not_compared(emptied, done):
+    history = [{"objective": -5.0, "emptied": float(number)} for number in emptied]
+    assert MixtureLearner(MixtureSettings()).done(history) == done
 
 
 def test_an_empty_component_begins_again_from_the_documents_explained_worst():
@@ -106,7 +113,7 @@ def test_an_empty_component_begins_again_from_the_documents_explained_worst():
     X[[7, 30], 10:] = X[[7, 30], :10]  # words that no other document has: 5 % of all
     first = np.zeros(40, int)
     history, state, _ = learnt(sp.csr_matrix(X), first, [2], first=first, n_word_clusters=4, rounds=9, tol=0.0)
-    assert [measures["reseeded"] for measures in history] == [1] + [0] * 8
+    assert [measures["emptied"] for measures in history] == [1] + [0] * 8
     np.testing.assert_allclose(state["shares"], [39 / 42, 3 / 42], atol=1e-6)  # a document each on top of their own
 
 

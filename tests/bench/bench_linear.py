@@ -1,4 +1,4 @@
-"""Linear baselines against scikit-learn: CPU seconds per tag of eurlex4k, for the same problem with the same tolerance.
+"""Linear baselines against scikit-learn: CPU seconds per tag of eurlex4k, for the same problem solved as closely.
 
 The least of three runs of each side in turn. Where scikit-learn has two ways, both are timed and the faster counts:
 LinearSVC from the dual and the primal, LogisticRegression by liblinear and L-BFGS. Its Ridge solves all tags at once by
@@ -47,9 +47,11 @@ def _pairs() -> list[tuple[TagModel, list[Any]]]:
     online, ridge = PassiveAggressive(shuffle=False), Ridge(fit_intercept=False)
     same = {"loss": "hinge", "penalty": None, "learning_rate": "pa2", "shuffle": False, "tol": None}
     exact: dict[str, Any] = {"C": logistic.C, "fit_intercept": False, "tol": logistic.tol}
+    # L-BFGS looks at the slope of a mean: at liblinear's tolerance it stops where the objective is ten times the least
+    converged = {"solver": "lbfgs", "tol": 1e-4 * logistic.tol, "max_iter": 2000}
     return [
         (linear, [LinearSVC(C=linear.C, dual=dual, tol=linear.tol, random_state=0) for dual in (True, False)]),
-        (logistic, [LogisticRegression(**exact, solver=solver, max_iter=1000) for solver in ("liblinear", "lbfgs")]),
+        (logistic, [LogisticRegression(**exact, solver="liblinear"), LogisticRegression(**exact | converged)]),
         (online, [SGDClassifier(**same, eta0=online.C, max_iter=online.max_iter)]),
         (ridge, [RidgePeer(alpha=ridge.alpha, fit_intercept=False, solver="cholesky")]),
     ]

@@ -25,11 +25,10 @@ def _locked(path: str) -> Iterator[None]:
         yield
         return
     handle = None
-    with suppress(OSError):  # a folder that takes no lock takes no new kernels either
+    with suppress(OSError):  # a folder that takes no lock takes no new kernels either, and some file systems have none
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        fcntl.flock(handle, fcntl.LOCK_EX)
     try:
-        if handle is not None:
-            fcntl.flock(handle, fcntl.LOCK_EX)
         _held.add(path)
         yield
     finally:

@@ -22,7 +22,8 @@ import tagcore.baselines
 import tagcore.models  # noqa: F401  both register their classes
 from tagcore.base import MODELS, Estimator, load_estimator, registered_models
 from tagcore.class_model import ClassModel
-from tagcore.models import TagiCoFi
+from tagcore.models import Blend, TagiCoFi
+from tagcore.models.blend.guard import THE_BLEND
 from tagcore.rating_model import RatingModel
 from tagcore.synthetic.ratings import PlantedRatings
 from tests.fuzz.alterations import Stored, altered
@@ -73,10 +74,14 @@ def stored_models(name: str) -> list[Stored]:
     kept = []
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a model of few rows may not converge
-        for number, params in enumerate([FIRST_WAY.get(name, {}), *OTHER_WAYS.get(name, [])]):
-            model = Path(folder, str(number))
-            MODELS[name](**params).fit(*data).save(model)
-            kept.append(Stored((model / "state.safetensors").read_bytes(), (model / "model.json").read_bytes()))
+        fitted = [MODELS[name](**params).fit(*data) for params in [FIRST_WAY.get(name, {}), *OTHER_WAYS.get(name, [])]]
+        if name == "Blend":  # whose guard chose a member
+            fitted.append(Blend().fit(*data))
+            fitted[-1].serving_ = THE_BLEND
+        for number, model in enumerate(fitted):
+            place = Path(folder, str(number))
+            model.save(place)
+            kept.append(Stored((place / "state.safetensors").read_bytes(), (place / "model.json").read_bytes()))
     return kept
 
 

@@ -6,6 +6,7 @@ import signal
 
 import numpy as np
 import pytest
+from numba.core import event
 from safetensors.numpy import load, save
 
 from tagcore.base import MODELS, load_estimator
@@ -89,6 +90,17 @@ def test_sizes_are_whole_numbers(size, stored, tmp_path):
     facts = json.loads(stored["UserMean"][0].head)["facts"]
     with pytest.raises(ValueError, match="n_items_ must be"):
         _load(tmp_path, stored["UserMean"][0], facts=facts | {"n_items_": size})
+
+
+@pytest.mark.parametrize("name", ["TagiCoFi", "PMF"])
+def test_means_may_be_told_as_whole_numbers_of_any_size(name, stored, tmp_path):
+    facts = json.loads(stored[name][0].head)["facts"]
+    model = _load(tmp_path, stored[name][0], facts=facts | {"mean_": 2**63, "fallback_": 3})
+    with event.install_recorder("numba:compile") as compiled:
+        assert np.isfinite(model.predict([0, 99], [0, 99])).all()
+        assert model.top_k([0], 2)[0].shape == (1, 2)
+        model.recommend_for_tags([0], 2)
+    assert len(compiled.buffer) == 0  # no kernel is made for other types
 
 
 def test_a_head_that_is_nested_too_deeply_is_no_head(stored, tmp_path):

@@ -147,7 +147,7 @@ class FoldingIn(Factorisation, abstract=True):
 
     @property
     def _means(self) -> tuple[float, float]:
-        return self.mean_, self.fallback_
+        return float(self.mean_), float(self.fallback_)  # which a folder may tell as whole numbers
 
     @property
     def _tables(self) -> _Tables:
@@ -178,5 +178,5 @@ class FoldingIn(Factorisation, abstract=True):
 
 def _one_user(user: FoldedUser, fallback: float, mean: float) -> tuple[np.ndarray, ...]:
     """The table of users that holds only this one, for whom items that nobody rated are as good as any."""
-    fallbacks = np.array([mean + user.bias if user.bias else fallback])
+    fallbacks = np.array([mean + user.bias if user.bias else fallback], np.float64)
     return freeze((user.factors[None], np.array([user.bias]), fallbacks, np.array([user.live])))

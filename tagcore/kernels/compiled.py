@@ -43,7 +43,7 @@ def _one_at_a_time(compile_kernel: Callable[..., Any]) -> Callable[..., Any]:
         file = getattr(self._cache, "_cache_file", None)
         if file is None:
             return compile_kernel(self, signature)
-        # threads first: one that waits for another process must not hold what that one's threads wait for
+        # threads first: two of this process, one with the file and one with the compiler, would wait for each other
         with global_compiler_lock, _locked(f"{file._index_path}.lock"):
             return compile_kernel(self, signature)
 

@@ -4,6 +4,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 LEARNERS := tests/tagcore/models tests/tagcore/baselines
 
+# tests start some hundred processes: each would compile every module anew where nobody keeps what was compiled
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: setup run test test-units test-models test-tasks test-flows test-all mutants lint bench clean
 
 setup: $(VENV)/.ready

@@ -1,6 +1,6 @@
 """A process that has imported what the command imports, and forks for every command: `python -m tests.warm`.
 
-Importing Prefect, MLflow and numba takes a command nine seconds of CPU, and the tests run some sixty. A fork has the
+Importing Prefect, MLflow and numba takes a command nine seconds of CPU, and the tests run some hundred. A fork has the
 environment, the streams, the exit code and the end of a process of its own; only its imports are done already.
 """
 
@@ -8,7 +8,40 @@ import importlib
 import json
 import os
 import sys
+import tempfile
+import threading
 from typing import Any
+
+from tests.preload import load_models
+
+IMPORTED = (
+    "flows.experiment",
+    "flows.nightly",
+    "git",
+    "matplotlib.pyplot",
+    "mlflow.pyfunc",
+    "PIL.BmpImagePlugin",
+    "prefect.flow_engine",
+    "prefect.task_engine",
+    "sklearn.isotonic",
+    "sklearn.svm",
+)
+
+
+def import_all() -> None:
+    """Imports what commands import at their first use of it; what a registry imports, by opening one."""
+    for name in IMPORTED:
+        importlib.import_module(name)
+    from mlflow.utils.requirements_utils import warn_dependency_requirement_mismatches
+    from pydantic import SecretStr
+
+    from tasks.registry.client import Registry, require_reachable
+
+    load_models()
+    with tempfile.TemporaryDirectory() as folder:
+        require_reachable(Registry(SecretStr(f"sqlite:///{folder}/mlflow.db")))
+    warn_dependency_requirement_mismatches(["mlflow"])  # reads what all packages say of themselves
+    assert threading.active_count() == 1, f"a fork would lack the threads {threading.enumerate()}"
 
 
 def serve() -> None:
@@ -38,8 +71,7 @@ def become(request: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    for name in ("flows.experiment", "flows.nightly", "matplotlib.pyplot", "mlflow.pyfunc", "sklearn.svm"):
-        importlib.import_module(name)
+    import_all()
     from infra.cli.main import main
 
     serve()

@@ -122,7 +122,7 @@ def test_a_model_that_cannot_explain_says_so_in_one_line(tagflow, first):
 
 
 def test_a_killed_run_goes_on_from_what_stands(tagflow, tmp_path):
-    args = ("run", "--set", "data.documents=2500", "--set", "name=killed")
+    args = ("run", "--set", "data.documents=700", "--set", "name=killed")
     process = subprocess.Popen(
         tagflow.command(*args), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=tagflow.environment()
     )

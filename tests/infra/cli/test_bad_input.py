@@ -39,7 +39,7 @@ CASES = {
 @pytest.fixture(scope="module")
 def standing(tagflow):
     """A run that must survive whatever comes after it."""
-    small = ("--set", "name=standing", "--set", "data.documents=300")
+    small = ("--set", "name=standing", "--set", "data.documents=300", "--set", "data.source=demo")
     return tagflow.json("run", *small, "--set", "models=[{model='Popular'}]")
 
 

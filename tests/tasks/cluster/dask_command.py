@@ -7,9 +7,10 @@ import distributed.cli.dask_scheduler
 import distributed.cli.dask_worker  # noqa: F401
 from dask.cli import run_cli
 
-import tagcore.baselines
-import tagcore.models  # noqa: F401
 import tasks.cluster.dask_executor  # noqa: F401
+from tests.preload import load_models
+
+load_models()
 
 
 def run(command: list[str], environment: dict[str, str], folder: str, log: str) -> None:

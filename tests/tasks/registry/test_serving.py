@@ -15,7 +15,7 @@ import pytest
 @pytest.fixture(scope="module")
 def champion(tagflow):
     """The result of a run under a name of its own: other tests begin without a model in service."""
-    settings = ("name=served", "data.documents=600", "features.min_df=2")
+    settings = ("name=served", "data.source=demo", "data.documents=600", "features.min_df=2")
     return tagflow.json("run", *(part for setting in settings for part in ("--set", setting)))
 
 

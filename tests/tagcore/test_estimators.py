@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from functools import cache
 
 import numpy as np
 import pytest
@@ -43,8 +44,10 @@ def _constructible() -> dict[str, type[TagModel]]:
 EVERY = pytest.mark.parametrize("model", _constructible().values(), ids=_constructible())
 
 
-def _fit(model, problem=None):
-    return model().fit(*(problem or noisy()))
+@cache
+def _fit(model):
+    """One fitted model for all tests that only ask it."""
+    return model().fit(*noisy())
 
 
 def _frozen(matrix):
@@ -73,10 +76,10 @@ def test_parameters_come_back_and_clone(model):
 @pytest.mark.parametrize("model", [m for m in _constructible().values() if m.__name__ not in BLIND])
 def test_recovers_the_obvious(model):
     X, Y = obvious()
-    tags, scores = _fit(model, (X, Y)).top_k(X, 3)
+    tags, scores = model().fit(X, Y).top_k(X, 3)
     assert np.array_equal(tags[:, 0], np.arange(X.shape[0]) % TOPICS)
     assert (scores[:, 0] > scores[:, 1]).all()
-    assert np.array_equal(_fit(model, (X, Y)).predict(X).toarray(), Y.toarray() > 0)
+    assert np.array_equal(model().fit(X, Y).predict(X).toarray(), Y.toarray() > 0)
 
 
 @EVERY
@@ -208,7 +211,7 @@ def test_threads_change_no_bit(model):
 
 @EVERY
 def test_fitting_again_forgets(model):
-    fitted = _fit(model, obvious()).fit(*noisy())
+    fitted = model().fit(*obvious()).fit(*noisy())
     assert np.array_equal(fitted.predict_proba(noisy()[0]), _fit(model).predict_proba(noisy()[0]))
 
 

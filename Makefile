@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 LEARNERS := tests/tagcore/models tests/tagcore/baselines
+QUICK  := not slow and not data
 
 # tests start some hundred processes: each would compile every module anew where nobody keeps what was compiled
 export PYTHONDONTWRITEBYTECODE :=
@@ -24,22 +25,23 @@ run: setup
 # all side by side, as much of it is waiting for servers; lint gives way to the rest. Each part finds the kernels that
 # the others compiled.
 test: setup
-	@echo "running the tests in four parts, and lint; each speaks when it is done (about a quarter of an hour on 2 cores)"
+	@echo "running the tests in four parts, and lint; each speaks when it is done (some 12 minutes on 2 cores)"
 	@$(MAKE) --no-print-directory -j5 $(if $(filter output-sync,$(.FEATURES)),-O) test-models test-units test-flows test-tasks lint
 
 # each part also runs the examples in the docstrings of its packages, with kernels that its tests compile anyway
 test-units: setup
-	$(BIN)/python -m pytest -m "not slow" tests/tagcore tests/mutants tagcore $(LEARNERS:%=--ignore=%)
+	$(BIN)/python -m pytest -m "$(QUICK)" tests/tagcore tests/mutants tagcore $(LEARNERS:%=--ignore=%)
 
 test-models: setup
-	$(BIN)/python -m pytest -m "not slow" $(LEARNERS)
+	$(BIN)/python -m pytest -m "$(QUICK)" $(LEARNERS)
 
 test-tasks: setup
-	$(BIN)/python -m pytest -m "not slow" tests/tasks tasks
+	$(BIN)/python -m pytest -m "$(QUICK)" tests/tasks tasks
 
 test-flows: setup
-	$(BIN)/python -m pytest -m "not slow" tests/infra tests/flows tests/docs flows infra
+	$(BIN)/python -m pytest -m "$(QUICK)" tests/infra tests/flows tests/docs flows infra
 
+# also what takes minutes, and what reads the real data sets where they are: `make test` says the same without them
 test-all: lint
 	TAGFLOW_EXAMPLES=10 $(BIN)/python -m pytest
 

@@ -15,7 +15,8 @@ import pytest
 @pytest.fixture(scope="module")
 def champion(tagflow):
     """The result of a run under a name of its own: other tests begin without a model in service."""
-    settings = ("name=served", "data.source=demo", "data.documents=600", "features.min_df=2")
+    models = "models=[{model='OneVsRestLinear', calibrate='platt'}]"
+    settings = ("name=served", "data.source=demo", "data.documents=600", "features.min_df=2", models)
     return tagflow.json("run", *(part for setting in settings for part in ("--set", setting)))
 
 

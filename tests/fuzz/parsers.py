@@ -25,6 +25,7 @@ from tasks.demo_site.site import DemoSite
 from tests.tagcore.readers import dumps, test_mutated, test_mutated_sets, test_mutated_tables
 
 Files = dict[str, bytes]
+_OPTIONS = {"rcv1": {"terms": 100}}  # its 47,236 terms would be named anew for every input
 _STORED = 16  # of so many inputs one is also written as a corpus, which takes its time
 
 
@@ -63,7 +64,7 @@ def parsers() -> dict[str, Parser]:
         files = {name: data} | (beside if name in ("a.arff", "a.xml") else {})
         found[name] = _of_files([files], "a.arff" if name == "a.xml" else name)
     for name, (opened, files) in test_mutated_sets.SETS.items():
-        found[name] = _of_files([files], opened, format=name)
+        found[name] = _of_files([files], opened, format=name, **_OPTIONS.get(name, {}))
     for name, data in test_mutated_tables.FILES.items():
         found[name] = _of_files([{name: data}], name)
     found["taxonomy"] = Parser([{"tree": b"Root\tA\tB\nA\tA1\n"}], _read_with(read_taxonomy, "tree"))

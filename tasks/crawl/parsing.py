@@ -1,26 +1,26 @@
 """Parsing in processes of their own, which can be ended: no page can hang or end a crawl."""
 
 import json
-import multiprocessing
-import threading
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
-from multiprocessing.connection import Connection
+from multiprocessing import Pipe
+from queue import SimpleQueue
 from typing import Any
-
-from tagcore.readers.web.answers import parse_body
 
 TOO_LONG = "took too long to read"
 _START_SECONDS = 300.0  # of a process and its imports, on a busy machine: no page is to blame for it
 
 
 class ParserProcesses:
-    """Processes that parse, each with a thread here that hands it one body at a time and ends it when it hangs."""
+    """Processes that parse, started at once, and as many threads here that hand each one body at a time."""
 
     def __init__(self, processes: int, seconds: float) -> None:
         self._seconds = seconds
         self._threads = ThreadPoolExecutor(processes, thread_name_prefix="parser")
-        self._mine = threading.local()
-        self._all: list[_ParserProcess] = []
+        self._free: SimpleQueue[_ParserProcess] = SimpleQueue()
+        for _ in range(processes):
+            self._free.put(_ParserProcess(seconds))
 
     @property
     def threads(self) -> ThreadPoolExecutor:
@@ -28,48 +28,53 @@ class ParserProcesses:
         return self._threads
 
     def parse(self, role: str, url: str, content_type: str, body: bytes) -> dict[str, Any]:
-        """Parses one body; {"refused": why} where that takes too long or ends the process."""
-        process = getattr(self._mine, "process", None)
-        if process is None:
-            process = self._mine.process = _ParserProcess()
-            self._all.append(process)
+        """Parses one body; {"refused": why} where that takes too long or ends the process, which is replaced."""
+        process, fit = self._free.get(), False
         try:
-            return process.ask(json.dumps([role, url, content_type]).encode(), body, self._seconds)
+            found = process.ask(json.dumps([role, url, content_type]).encode(), body, self._seconds)
+            fit = True
         except TimeoutError:
-            why = TOO_LONG
+            found = {"refused": TOO_LONG}
         except (EOFError, OSError):
-            why = "ended its parser"
-        process.end()
-        self._mine.process = None
-        return {"refused": why}
+            found = {"refused": "ended its parser"}
+        finally:
+            if not fit:
+                process.end()
+                process = _ParserProcess(self._seconds)
+            self._free.put(process)
+        return found
 
     def close(self) -> None:
         """Ends all processes."""
         self._threads.shutdown(wait=True, cancel_futures=True)
-        for process in self._all:
-            process.end()
+        while not self._free.empty():
+            self._free.get().end()
 
 
 class _ParserProcess:
-    def __init__(self) -> None:
-        methods = multiprocessing.get_all_start_methods()
-        context: Any = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
-        if "forkserver" in methods:
-            context.set_forkserver_preload(["tasks.crawl.parsing", "trafilatura", "feedparser"])
-        self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
-        self._process.start()
-        theirs.close()
+    """One process of `tasks.crawl.parser`: begun as a command, it imports what a parser needs and no more."""
+
+    def __init__(self, seconds: float) -> None:
+        self._pipe, theirs = Pipe()
+        with theirs:
+            command = [sys.executable, "-P", "-m", "tasks.crawl.parser", str(theirs.fileno()), str(seconds)]
+            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
         self._ready = False
 
     def ask(self, head: bytes, body: bytes, seconds: float) -> dict[str, Any]:
         """What it found; TimeoutError where that takes too long, EOFError or OSError where the process has ended."""
         if not self._ready:
-            self._receive(_START_SECONDS)
-            self._ready = True
+            self._wait_until_ready()
         self._pipe.send_bytes(head)
         self._pipe.send_bytes(body)
         return json.loads(self._receive(seconds))
+
+    def _wait_until_ready(self) -> None:
+        try:
+            self._receive(_START_SECONDS)
+        except (EOFError, OSError):
+            raise RuntimeError("no process that parses pages could be started") from None
+        self._ready = True
 
     def _receive(self, seconds: float) -> bytes:
         if not self._pipe.poll(seconds):
@@ -79,20 +84,4 @@ class _ParserProcess:
     def end(self) -> None:
         self._pipe.close()
         self._process.kill()
-        self._process.join()
-
-
-def _serve(pipe: Connection) -> None:
-    """Says that it is ready, and parses until the other end is closed."""
-    pipe.send_bytes(b"ready")
-    while True:
-        try:
-            role, url, content_type = json.loads(pipe.recv_bytes())
-            body = pipe.recv_bytes()
-        except (EOFError, OSError, KeyboardInterrupt):
-            return
-        try:
-            found = parse_body(role, url, content_type, body)
-        except (Exception, RecursionError):  # of hostile input any may come
-            found = {"refused": "not readable"}
-        pipe.send_bytes(json.dumps(found).encode())
+        self._process.wait()

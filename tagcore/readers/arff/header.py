@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tagcore.readers.bad_rows import BadRow, ReadError, not_utf8
+from tagcore.readers.bad_rows import BadRow, ReadError, not_utf8, shorten
 from tagcore.readers.input_files import InputFile, ReadLimits, line_chunks, too_long
 from tagcore.readers.lengths import LONGEST
 from tagcore.readers.sparse_rows import BORNE_OUT, FREE_COLUMNS, MOST_COLUMNS
@@ -113,4 +113,4 @@ def _parse(file: InputFile, line: int, text: str) -> Attribute:
     # what a sparse row leaves out is the first category, so the first must be 0
     if kind[0] == "{" and categories in (["0", "1"], ["0"]):
         return Attribute(name, True, line)
-    raise BadRow(file.name, line, kind, f"numeric, real, integer or {{0,1}} as the type of attribute {name!r}")
+    raise BadRow(file.name, line, kind, f"numeric, real, integer or {{0,1}} as the type of attribute {shorten(name)}")

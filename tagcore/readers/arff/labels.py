@@ -2,7 +2,7 @@
 
 from xml.parsers import expat
 
-from tagcore.readers.bad_rows import ReadError
+from tagcore.readers.bad_rows import ReadError, shorten
 from tagcore.readers.input_files import InputFile, ReadLimits, read_small
 
 
@@ -18,7 +18,7 @@ def read_labels(file: InputFile, limits: ReadLimits) -> dict[str, int]:
         if not name:
             raise ReadError(f"{file.name}, line {line}: a label without a name")
         if name in names:
-            raise ReadError(f"{file.name}, line {line}: label {name!r} again, first in line {names[name]}")
+            raise ReadError(f"{file.name}, line {line}: label {shorten(name)} again, first in line {names[name]}")
         names[name] = line
 
     def refuse(*_: object) -> None:

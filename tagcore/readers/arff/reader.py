@@ -11,7 +11,7 @@ from tagcore.kernels.parsing.arff import arff_rows
 from tagcore.kernels.parsing.rules import AFTER, BINARY, NUMBER, PAIR, TWICE, WIDTH, WORD
 from tagcore.readers.arff.header import Header, read_header
 from tagcore.readers.arff.labels import read_labels
-from tagcore.readers.bad_rows import ReadError
+from tagcore.readers.bad_rows import ReadError, shorten
 from tagcore.readers.input_files import Chunk, InputFile, ReadLimits
 from tagcore.readers.source import Source
 from tagcore.readers.sparse_rows import FirstRows, SparseRows
@@ -49,7 +49,7 @@ class Arff(Source):
         place = self._labels or self.files[0].name
         labels = [attribute.name for attribute in attributes if attribute.name in named]
         if missing := named - set(labels):
-            raise ReadError(f"{place}: label {min(missing)!r} is no attribute of {self.files[0].name}")
+            raise ReadError(f"{place}: label {shorten(min(missing))} is no attribute of {self.files[0].name}")
         self.tags = Names(label.removeprefix(options.tag_prefix) for label in labels)
         if len(self.tags) < len(labels):
             raise ReadError(f"{place}: two labels are the same without the prefix {options.tag_prefix!r}")
@@ -138,4 +138,5 @@ def _check_same(expected: Header, header: Header, file: InputFile, first: InputF
         raise ReadError(f"{file.name}: {len(header.attributes)} attributes, expected {n} as in {first.name}")
     for a, b in zip(expected.attributes, header.attributes, strict=True):
         if (a.name, a.binary) != (b.name, b.binary):
-            raise ReadError(f"{file.name}, line {b.line}: attribute {b.name!r}, expected {a.name!r} as in {first.name}")
+            expected_name = f"expected {shorten(a.name)} as in {first.name}"
+            raise ReadError(f"{file.name}, line {b.line}: attribute {shorten(b.name)}, {expected_name}")

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from tagcore.corpus import Names
-from tagcore.readers.bad_rows import BadRow, ReadError
+from tagcore.readers.bad_rows import BadRow, ReadError, shorten
 from tagcore.readers.input_files import InputFile, ReadLimits, read_small
 
 _EDGE = re.compile(r"parent:\s*(\S+)\s+child:\s*(\S+)(?:\s+child-description:.*)?")
@@ -56,9 +56,13 @@ def _check_tree(file: InputFile, names: list[str], parents: np.ndarray) -> None:
     """Raises unless the way up from every topic ends, and at the same root."""
     roots = np.flatnonzero(parents < 0)
     if len(roots) > 1:
-        raise ReadError(f"{file.name}: {names[roots[0]]!r} and {names[roots[1]]!r} have no parent, expected one root")
+        raise ReadError(
+            f"{file.name}: {shorten(names[roots[0]])} and {shorten(names[roots[1]])} have no parent, expected one root"
+        )
     above = np.where(parents < 0, np.arange(len(parents)), parents)
     for _ in range(len(parents).bit_length()):
         above = above[above]  # twice as many steps up each time
     if (lost := np.flatnonzero(parents[above] >= 0)).size:
-        raise ReadError(f"{file.name}: {names[lost[0]]!r} is above itself or below such a topic, expected a tree")
+        raise ReadError(
+            f"{file.name}: {shorten(names[lost[0]])} is above itself or below such a topic, expected a tree"
+        )

@@ -4,7 +4,7 @@ import re
 from typing import NamedTuple
 
 from tagcore.readers.arff.header import header_lines
-from tagcore.readers.bad_rows import BadRow, ReadError
+from tagcore.readers.bad_rows import BadRow, ReadError, shorten
 from tagcore.readers.input_files import InputFile, ReadLimits
 
 _ATTRIBUTE = re.compile(r"@attribute\s+('[^']*'|\"[^\"]*\"|[^\s'\"{\[]+)\s*(\S.*)", re.I)
@@ -78,7 +78,7 @@ def _by_attributes(
         at = names.index(output)
     for attribute in attributes[:at] + attributes[at + 1 :]:
         if not _NUMERIC.fullmatch(attribute.kind):
-            expected = f"real or integer as the type of attribute {attribute.name!r}"
+            expected = f"real or integer as the type of attribute {shorten(attribute.name)}"
             raise BadRow(file.name, attribute.line, attribute.kind, expected)
     return Table(names[:at] + names[at + 1 :], at, line)
 

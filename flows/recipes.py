@@ -36,7 +36,7 @@ def load_recipe(name: str, overrides: dict[str, Any] | None = None) -> Recipe:
         set_value(plain, setting, value)
         chosen += list(value) if setting == "features" else [setting.removeprefix("features.")]
     plain["chosen_features"] = [name for name in chosen if name in FeatureSettings.model_fields]
-    return parse_recipe(plain, str(path))
+    return parse_recipe(plain, str(path), asked=overrides or ())
 
 
 def recipe_to_tune(recipe: Recipe, models: list[str]) -> Recipe:

@@ -29,6 +29,7 @@ from tagcore.synthetic.media import PlantedMedia, demo_media
 from tagcore.synthetic.ring_corpus import RingCorpus, demo_rings
 from tasks.cache import PlannedResult, is_transient, run_cached
 from tasks.crawl.crawler import CrawlCounts, Watcher
+from tasks.crawl.fetch import PRIVATE
 from tasks.crawl.night import STATE, bookmarked, crawl, is_url_list, read_url_list
 from tasks.crawl.parsing import TOO_LONG
 from tasks.data_settings import DEMO_SITE, CrawlSettings, DataSettings
@@ -66,8 +67,7 @@ def ingest(data: DataSettings, workspace: Workspace) -> State[Path]:
     if data.source == DEMO_SITE:
         return _ingest_demo_site(data, folder, workspace)
     parts = _Parts.of(data)
-    if parts.crawled:
-        _crawl(data, parts, folder, workspace)
+    counts = _crawl(data, parts, folder, workspace) if parts.crawled else None
     with _gathered(folder) if parts.crawled else nullcontext() as gathered:
         parameters = {
             "rows_per_group": ROWS_PER_GROUP,
@@ -83,7 +83,7 @@ def ingest(data: DataSettings, workspace: Workspace) -> State[Path]:
                 source = _source(data, parts, gathered, rejects)
                 remark = _write(writer, source, step, data, folder)
                 if not writer.counts.get("documents"):
-                    raise ValueError(f"{data.shown}: no documents")
+                    raise ValueError(f"{data.shown}: no documents{_why_none(counts)}")
                 step.remark = "; ".join(filter(None, (_remark(source, folder), remark)))
 
         return run_cached(plan, f"read {data_name(data)}", make)
@@ -142,7 +142,7 @@ class _Parts:
         return bool(self.addresses or self.exports)
 
 
-def _crawl(data: DataSettings, parts: _Parts, folder: Path, workspace: Workspace) -> None:
+def _crawl(data: DataSettings, parts: _Parts, folder: Path, workspace: Workspace) -> CrawlCounts:
     step = ProgressReporter(f"crawl {data_name(data)}")
     step.tell("start")
     step.begin()
@@ -158,6 +158,15 @@ def _crawl(data: DataSettings, parts: _Parts, folder: Path, workspace: Workspace
     )
     step.remark, step.known = counts.told(), {"seconds": time.perf_counter() - step.begun}
     step.tell("made")
+    return counts
+
+
+def _why_none(counts: CrawlCounts | None) -> str:
+    """What a crawl that brought nothing was refused, and what a person can do about it."""
+    if counts is None or not counts.refused:
+        return ""
+    local = "; addresses of this machine or of its own network are opened by --allow-local, in a recipe by data.local"
+    return f": {counts.told()}{local if counts.refused[PRIVATE] else ''}"
 
 
 def _exported(data: DataSettings, parts: _Parts) -> Iterator[FeedItem]:

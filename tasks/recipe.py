@@ -5,7 +5,7 @@
 """
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
@@ -220,8 +220,11 @@ class Recipe(RecipePart):
         return [model for spec in self.models for model in spec.expand()]
 
 
-def parse_recipe(plain: dict[str, Any], where: str) -> Recipe:
-    """Checks plain settings; RecipeError names `where` they stand, the setting and what was expected."""
+def parse_recipe(plain: dict[str, Any], where: str, asked: Collection[str] = ()) -> Recipe:
+    """Checks plain settings; RecipeError names `where` they stand, the setting and what was expected.
+
+    Those of `asked` do not stand there: a person has just typed them.
+    """
     try:
         return Recipe.model_validate(plain)
     except ValidationError as error:
@@ -234,8 +237,9 @@ def parse_recipe(plain: dict[str, Any], where: str) -> Recipe:
                 f"{where}: there is no setting {setting}; {settings_beside(Recipe, first['loc'])}"
             ) from error
         more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
-        given = without_logins(repr(first["input"]))
-        raise RecipeError(f"{where}: {setting} = {given}: {first['msg']}{more}") from None
+        place = "" if any(f"{setting}.".startswith(f"{name}.") for name in asked) else f"{where}: "
+        given, wrong = without_logins(repr(first["input"])), first["msg"].removeprefix("Value error, ")
+        raise RecipeError(f"{place}{setting} = {given}: {wrong}{more}") from None
 
 
 def _plain_group(plain: dict[str, Any], name: str) -> dict[str, Any]:

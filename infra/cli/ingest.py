@@ -80,7 +80,8 @@ def ingest(
     elif as_json:
         console.result({"corpus": folder, "counts": counts})
     else:
-        print(f"{folder}: " + ", ".join(f"{n:,} {name}" for name, n in counts.items()))
+        told = (f"{n:,} {name if n != 1 else name.removesuffix('s')}" for name, n in counts.items())
+        print(f"{folder}: {', '.join(told)}")
 
 
 def _known_set(named: list[str], place: str) -> tuple[list[str], str]:

@@ -83,7 +83,19 @@ def _look_at_data(recipe: "Recipe") -> None:
                     'recipe with data.kind = "ratings"'
                 )
             else:
+                _require_more_than_a_name(source)
                 open_source(source, **data.options)
+
+
+def _require_more_than_a_name(source: str) -> None:
+    """Tells whoever names a known data set alone how it is read and where it is had."""
+    from tagcore.readers.known_sets import is_known, where_to_get
+
+    if is_known(source) and not Path(source).exists():
+        raise ValueError(
+            f"{source}: no file or folder, but a known data set; `tagflow ingest {source} --from FOLDER-OR-FILE` reads "
+            f"it.{where_to_get(source)}"
+        )
 
 
 def _sources(data: str, without: Sequence[str]) -> dict[str, Any]:

@@ -205,14 +205,17 @@ class Crawler:
     async def _rules(self, site: _Site) -> SiteRules:
         async with site.learning:
             if site.rules is None:
+                why, pause = "", 0.0
                 for attempt in range(self._settings.retries + 1):
+                    await asyncio.sleep(pause)
                     try:
                         site.rules = await read_rules(self._fetcher, site.origin)
                         break
                     except Unreachable as error:
-                        await asyncio.sleep(min(error.after or self._pause(site.origin, attempt), 60.0))
+                        why = error.reason
+                        pause = min(error.after or self._pause(site.origin, attempt), 60.0)
                 else:
-                    site.rules = SiteRules(closed="robots.txt not to be had")
+                    site.rules = SiteRules(closed=f"robots.txt not to be had: {why}")
                 if delay := self._delay(site):
                     site.not_before = time.monotonic() + delay
         return site.rules

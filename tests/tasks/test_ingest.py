@@ -106,3 +106,16 @@ def test_spellings_of_a_tag_are_merged_and_listed(tmp_path):
     other, corpus, _ = corpus_of(DataSettings(source=str(notes)), workspace)
     assert other != folder
     assert len(corpus.tag_names) == 4
+
+
+@pytest.mark.parametrize(
+    ("address", "local", "why"),
+    [
+        ("http://127.0.0.1:1/", False, r"1 refused \(private address 1\); .* opened by --allow-local"),
+        ("http://127.0.0.1:1/", True, r"robots.txt not to be had: connection failed 1\)$"),
+    ],
+)
+def test_a_crawl_that_brings_nothing_tells_why_and_what_to_do(tmp_path, address, local, why):
+    data = DataSettings(source=address, local=local, crawl=FAST)
+    with pytest.raises(ValueError, match="no documents: .*" + why):
+        ingest.fn(data, workspace_at(tmp_path))

@@ -147,6 +147,11 @@ def test_a_mistake_is_named_with_file_setting_and_value(tmp_path, text, message)
     assert str(path) in str(raised.value)
 
 
+def test_a_mistake_that_was_typed_is_not_looked_for_in_a_file():
+    with pytest.raises(RecipeError, match=r"^data.source = 'ftp://a.org/': an address of another kind"):
+        load_recipe("nightly", {"data.source": "ftp://a.org/"})
+
+
 @pytest.mark.parametrize("name", ["no-such-preset", "../presets/demo", "/etc/passwd"])
 def test_only_presets_and_toml_files_are_recipes(name):
     with pytest.raises(RecipeError, match="no preset"):

@@ -25,6 +25,12 @@ def test_data_that_is_not_there(tmp_path, preset):
         recipe_of(tmp_path / "nowhere.csv", preset=preset)
 
 
+@pytest.mark.parametrize("name", ["delicious", "ml-latest-small"])
+def test_the_name_of_a_known_set_alone_is_told_how_it_is_read(name):
+    with pytest.raises(ValueError, match=f"tagflow ingest {name} --from FOLDER-OR-FILE.* can be had from"):
+        recipe_of(name)
+
+
 def test_every_data_set_of_a_grid_is_looked_at(tmp_path):
     here = jsonl(tmp_path / "here.jsonl", {"text": "x", "tags": ["t"]})
     with pytest.raises(ReadError, match=r"there\.jsonl: there is no such file"):

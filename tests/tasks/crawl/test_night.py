@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 
 import pytest
 
@@ -113,13 +114,21 @@ def test_an_archive_gives_the_same_documents_without_the_network(broken_site):
 
 
 def test_the_next_night_brings_what_is_new_changed_or_gone(tmp_path):
-    notes = 10 * NEW
+    notes, statuses = 10 * NEW, Counter()
+
+    class CountedSite(DemoSite):
+        def answer(self, target, headers):
+            answer = super().answer(target, headers)
+            statuses[answer.status] += 1
+            return answer
+
     with served(DemoSite(notes)) as address:
         crawl(tmp_path, [address + "/"], FAST, local=True)
     before = documents_in(tmp_path)
-    with served(DemoSite(notes, night=2), port=int(address.rpartition(":")[2])) as again:
+    with served(CountedSite(notes, night=2), port=int(address.rpartition(":")[2])) as again:
         assert again == address
         counts = crawl(tmp_path, [address + "/"], FAST, local=True)
+        assert statuses[304] == counts.same
         third = crawl(tmp_path, [address + "/"], FAST, local=True)
     after = documents_in(tmp_path)
     assert (counts.new, counts.changed, counts.vanished) == (NEW, CHANGED, VANISHED)

@@ -443,7 +443,21 @@ TASKS = (
         "a page pays for the start of its parser",
         "tasks/crawl/parsing.py",
         "self._receive(_START_SECONDS)",
-        "self._receive(seconds)",
+        "self._receive(0.01)",
+        "tests/tasks/crawl/test_parsing.py",
+    ),
+    Fault(
+        "a parser that nobody waits for goes on without end",
+        "tasks/crawl/parser.py",
+        "signal.alarm(ceil(seconds) + _GRACE)",
+        "signal.alarm(0)",
+        "tests/tasks/crawl/test_parsing.py",
+    ),
+    Fault(
+        "a parser that hangs is asked again",
+        "tasks/crawl/parsing.py",
+        "            if not fit:\n",
+        "            if False:\n",
         "tests/tasks/crawl/test_parsing.py",
     ),
 )

@@ -140,7 +140,7 @@ def zip_members(path: Path) -> list[str]:
         infos = archive.infolist()
     if len(infos) > _MOST_MEMBERS:
         raise ReadError(f"{path}: a zip of {len(infos)} files, expected at most {_MOST_MEMBERS}")
-    names = dict.fromkeys(info.filename for info in infos if not info.is_dir())
+    names = dict.fromkeys(info.filename for info in infos if info.filename and not info.is_dir())
     return [n for n in names if not n.startswith("__MACOSX/") and not n.rpartition("/")[2].startswith(".")]
 
 

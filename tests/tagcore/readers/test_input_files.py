@@ -58,6 +58,12 @@ def test_zip_damaged(tmp_path: Path) -> None:
         read(path)
 
 
+def test_zip_with_a_member_without_a_name(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "a.zip", a__jsonl=ROWS, b__jsonl=ROWS)
+    path.write_bytes(path.read_bytes().replace(b"a.jsonl", b"\0.jsonl"))
+    assert zip_members(path) == ["b.jsonl"]
+
+
 def test_zip_with_several_members(tmp_path: Path) -> None:
     row = b'{"text": "x", "tags": []}\n'
     path = zipped(tmp_path / "a.zip", train__jsonl=row, test__jsonl=row, README=b"words", __MACOSX__x=b"{}")

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from tagcore.readers.bad_rows import ReadError
+from tagcore.readers.bad_rows import ReadError, shorten
 
 CHUNK = 4 << 20
 _BOM = b"\xef\xbb\xbf"
@@ -206,7 +206,7 @@ def errors_named(name: str) -> Iterator[None]:
     except (OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise ReadError(f"{name}: cannot be read ({error.strerror})") from error
-        raise ReadError(f"{name}: cut off or damaged ({error})") from error
+        raise ReadError(f"{name}: cut off or damaged ({shorten(error)})") from error
 
 
 def check_expansion(file: InputFile, expanded: int, packed: int, limits: ReadLimits) -> None:

@@ -36,7 +36,7 @@ def read_labels(file: InputFile, limits: ReadLimits) -> dict[str, int]:
     except (LookupError, ValueError) as error:  # what Python says of an encoding that it has not, or not byte by byte
         if isinstance(error, ReadError):
             raise
-        raise ReadError(f"{file.name}: in an encoding that cannot be read, expected UTF-8 ({error})") from None
+        raise ReadError(f"{file.name}: in an encoding that cannot be read, expected UTF-8 ({shorten(error)})") from None
     if not names:
         raise ReadError(f"{file.name}: no label elements, expected one for every tag")
     return names

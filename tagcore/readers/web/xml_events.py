@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable
 from xml.parsers import expat
 
+from tagcore.readers.bad_rows import shorten
+
 DEEPEST = 100  # elements inside one another
 
 
@@ -46,7 +48,7 @@ class XmlEvents:
         except expat.ExpatError as error:
             raise BadXml(f"not well-formed XML ({error})") from None
         except (UnicodeError, LookupError) as error:
-            raise BadXml(f"XML in letters that cannot be read ({error})") from None
+            raise BadXml(f"XML in letters that cannot be read ({shorten(error)})") from None
         if self._silent > self._longest:
             raise BadXml(f"more than {self._longest} bytes without an element")
 

@@ -26,6 +26,11 @@ CASES: dict[str, dict[str, str]] = {
         "a-test.arff": ARFF.format(name=LONG, kind="real"),
         "a.xml": LABELS.format(more=""),
     },
+    "letters of labels": {
+        "a.arff": ARFF.format(name="b", kind="real"),
+        "a.xml": f"<?xml version='1.0' encoding='{LONG}'?>" + LABELS.format(more=""),
+    },
+    "letters of posts": {"Posts.xml": f"<?xml version='1.0' encoding='{LONG}'?><posts><row/></posts>"},
     "two roots": {"tree": f"Root\tA\n{LONG}\tB\n"},
     "a circle": {"tree": f"Root\tA\n{LONG}\t{LONG}b\n{LONG}b\t{LONG}\n"},
 }
@@ -46,4 +51,4 @@ def _read(folder: Path, files: dict[str, str]) -> None:
     elif "a.dat" in files:
         open_source(folder / "a.dat", format="uci")
     else:
-        open_source(folder)
+        list(open_source(folder).blocks())

@@ -147,9 +147,9 @@ class CorpusReader:
     def _tagged(self, tables: "_Tables", group: int, columns: list[str]) -> tuple[pa.Table, int, sp.csr_matrix]:
         """(documents of a row group, number of the first, their tags); with times where the split goes by them."""
         documents, first = tables.documents(group, columns)
-        if self.split.kind == "newest":
-            documents = documents.append_column("time", tables.times(group, documents.num_rows, first))
-        return documents, first, tables.tags(group, documents.num_rows, first)
+        timed = self.split.kind == "newest"
+        tags, times = tables.tags(group, documents.num_rows, first, timed)
+        return documents.append_column("time", times) if timed else documents, first, tags
 
     def _open(self, stack: ExitStack) -> "_Tables":
         return _Tables(self, [stack.enter_context(self._opened(file)) for file in self.files])
@@ -190,14 +190,12 @@ class _Tables:
         with self._reading("documents.parquet", group, columns) as documents:
             return documents, first
 
-    def tags(self, group: int, n: int, first: int) -> sp.csr_matrix:
-        with self._reading("taggings.parquet", group, ["document", "tag", "count"]) as taggings:
-            return tag_matrix(taggings, n, self._counts["tags"], first)
-
-    def times(self, group: int, n: int, first: int) -> pa.Array:
-        """When each document was first tagged, in microseconds; null where nobody says."""
-        with self._reading("taggings.parquet", group, ["document", "time"]) as taggings:
-            return first_times(taggings, n, first)
+    def tags(self, group: int, n: int, first: int, timed: bool) -> tuple[sp.csr_matrix, pa.Array | None]:
+        """(tags of the documents, when each was first tagged, which is None unless `timed`)."""
+        columns = ["document", "tag", "count", *(["time"] if timed else [])]
+        with self._reading("taggings.parquet", group, columns) as taggings:
+            tags = tag_matrix(taggings, n, self._counts["tags"], first)
+            return tags, first_times(taggings, n, first) if timed else None
 
     def bags(self, group: int) -> sp.csr_matrix:
         with self._reading("bags.parquet", group, ["words", "values"]) as bags:

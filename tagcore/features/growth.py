@@ -57,10 +57,10 @@ def write_growth(
     vectoriser = Vectoriser.load(before.folder / VECTORISER)
     reader = CorpusReader(corpus, split, fields=vectoriser.field_names).with_cuts()
     names = corpus.names("words") if reader.counted else None
-    to_learn = _marks(ledger, "new") & ~_marks(ledger, "held_out")
-    grown, words = append_terms(vectoriser, _counted(reader, vectoriser, to_learn), names, base_words)
+    used, held_out, new = _marks(ledger, "used", "held_out", "new")
+    grown, words = append_terms(vectoriser, _counted(reader, vectoriser, new & ~held_out), names, base_words)
     known = Names(before.names("tags"))
-    tags, removed = _grown_tags(corpus, known, _marks(ledger, "used") & ~_marks(ledger, "held_out"), split.min_tag_df)
+    tags, removed = _grown_tags(corpus, known, used & ~held_out, split.min_tag_df)
     growth = Growth(base_words, words.appended, len(tags) - len(known), removed, words.occurrences, words.unknown)
     with write_dataset(folder, "growth", **manifest) as writer:
         writer.append("tags", names_table(tags))
@@ -89,16 +89,17 @@ def extend_features(
     progress, n = progress or no_progress, corpus.counts["documents"]
     vectoriser, names = Vectoriser.load(growth.folder / VECTORISER), growth.names("tags")
     reader = CorpusReader(corpus, split, fields=vectoriser.field_names).with_cuts()
-    tags = _tags_of_documents(corpus, names)
-    used, held_out, changed = (_marks(ledger, name) for name in ("used", "held_out", "changed"))
-    now = _numbers_now(ledger)
+    columns = tag_columns(corpus.names("tags"), Names(names))
+    tags = None if as_it_was else _tags_of_documents(corpus, columns)
+    used, held_out, changed, last = _marks(ledger, "used", "held_out", "changed", "before")
+    now = _numbers_now(last)
     remade, at = _remade_rows(reader, vectoriser, changed)
     done = np.zeros(n, bool)
     inherited = {}
     with write_dataset(folder, "features", **manifest) as writer:
         for side, here in (("train", used & ~held_out), ("test", used & held_out)):
             inherited[side] = 0
-            if as_it_was:
+            if tags is None:
                 writer.link(side, before)
                 inherited[side] = before.counts[side]
                 done[now[before.read(side, ["document"])["document"].to_numpy()]] = True
@@ -115,11 +116,11 @@ def extend_features(
                 inherited[side] += numbers.size
                 progress(int(done.sum()), n, {})
         for group, rows in _wanted(reader, used & ~done):
-            words = _words(vectoriser, group, rows)
-            for side, here in (("train", ~group.held_out[rows]), ("test", group.held_out[rows])):
-                numbers = group.first + rows[here]
-                if numbers.size:
-                    writer.append(side, rows_table(numbers, words[np.flatnonzero(here)], tags[numbers]))
+            words, tags_of_rows = _words(vectoriser, group, rows), _moved(group.tags[rows], columns)
+            for side, held in (("train", False), ("test", True)):
+                here = np.flatnonzero(group.held_out[rows] == held)
+                if here.size:
+                    writer.append(side, rows_table(group.first + rows[here], words[here], tags_of_rows[here]))
             progress(group.first + len(group.used), n, {})
         writer.append("tags", names_table(names))
         (writer.folder / VECTORISER).mkdir()
@@ -133,13 +134,13 @@ def inherited_rows(features: Dataset, side: str) -> int:
     return int(json.loads(path.read_text(encoding="utf-8"))[side]) if path.is_file() else 0
 
 
-def _marks(ledger: Dataset, column: str) -> np.ndarray:
-    return ledger.read("documents", [column])[column].to_numpy()
+def _marks(ledger: Dataset, *columns: str) -> list[np.ndarray]:
+    table = ledger.read("documents", list(columns))
+    return [table[column].to_numpy() for column in columns]
 
 
-def _numbers_now(ledger: Dataset) -> np.ndarray:
+def _numbers_now(before: np.ndarray) -> np.ndarray:
     """Tonight's number of every document of the night before, -1 where it is gone."""
-    before = _marks(ledger, "before")
     now = np.full(int(before.max(initial=-1)) + 2, -1)
     now[before[before >= 0]] = np.flatnonzero(before >= 0)
     return now
@@ -157,11 +158,15 @@ def _grown_tags(corpus: Dataset, known: Names, to_learn: np.ndarray, least: int)
     return grown, sum(name not in there for name in known)
 
 
-def _tags_of_documents(corpus: Dataset, names: list[str]) -> sp.csr_matrix:
+def _tags_of_documents(corpus: Dataset, columns: sp.csr_matrix) -> sp.csr_matrix:
     """Tonight's tags of all documents, in the columns of the features."""
     taggings = corpus.read("taggings", ["document", "tag", "count"])
-    tags = tag_matrix(taggings, corpus.counts["documents"], corpus.counts["tags"])
-    moved = sp.csr_matrix(tags @ tag_columns(corpus.names("tags"), Names(names)))
+    return _moved(tag_matrix(taggings, corpus.counts["documents"], corpus.counts["tags"]), columns)
+
+
+def _moved(tags: sp.csr_matrix, columns: sp.csr_matrix) -> sp.csr_matrix:
+    """Tags of the corpus in the columns of the features."""
+    moved = sp.csr_matrix(tags @ columns)
     moved.sort_indices()
     return moved
 

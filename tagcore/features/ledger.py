@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tagcore.features.corpus_reader import CorpusReader, RowGroup
-from tagcore.features.split import Split, string_hashes
+from tagcore.features.split import Split, string_hashes, text_hashes
 from tagcore.kernels.random.splitmix import GOLDEN, mix
 from tagcore.store.datasets import Dataset, write_dataset
 from tagcore.store.schemas import LEDGER
@@ -153,13 +153,13 @@ def _content_hashes(group: RowGroup, fields: pa.Table | None) -> np.ndarray:
     if group.bags is not None:
         values = group.bags.data.astype(np.float32).view(np.uint32).astype(np.uint64)
         return _sums(mix.py_func(group.bags.indices.astype(np.uint64) * GOLDEN ^ values), group.bags.indptr)
-    hashes = string_hashes(group.texts)
+    hashes = text_hashes(group.texts)
     if fields is None:
         return hashes
     maps = fields["fields"].combine_chunks()
     offsets = maps.offsets.to_numpy()
     inside = slice(offsets[0], offsets[-1])
-    keys, values = (string_hashes(pc.fill_null(part[inside], "")) for part in (maps.keys, maps.items))
+    keys, values = (text_hashes(pc.fill_null(part[inside], "")) for part in (maps.keys, maps.items))
     return hashes + _sums(mix.py_func(keys * GOLDEN ^ values), offsets - offsets[0])
 
 

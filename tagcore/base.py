@@ -9,12 +9,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import DTypeLike
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file
 
 from tagcore.kernels.ranking import best_of_rows
 from tagcore.parameters import Limit, check_limits
 from tagcore.scikit import BaseEstimator, check_is_fitted
 from tagcore.shards import contiguous, freeze
+from tagcore.store.array_file import write_array_file
 from tagcore.store.files import new_folder, write_text
 
 FORMAT = 1
@@ -49,7 +50,7 @@ class Estimator(BaseEstimator):
         head = {"format": FORMAT, **self.parts()}
         arrays = head.pop("arrays")
         with new_folder(Path(folder)) as filling:
-            save_file(contiguous(arrays), filling / "state.safetensors")
+            write_array_file(filling / "state.safetensors", contiguous(arrays))
             write_text(filling / "model.json", json.dumps(head, indent=1, sort_keys=True))
 
     def parts(self) -> dict[str, Any]:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file
 
 from tagcore.base import best_k
 from tagcore.corpus import Document, Names, names_table
 from tagcore.labelling.thresholds import load_thresholds, require_thresholds, save_thresholds
 from tagcore.scoring.calibration import CALIBRATORS, Calibrator
 from tagcore.scoring.explanation import NamedTopic, WordPush, pushes
+from tagcore.store.array_file import write_array_file
 from tagcore.store.datasets import MANIFEST, Dataset, StoreError, write_dataset
 from tagcore.tag_model import TagModel
 from tagcore.text import Vectoriser
@@ -212,11 +213,11 @@ class Tagger:
                 "tag_shares": self.tag_shares is not None,
             }
             if self.calibrator:
-                save_file(self.calibrator.to_arrays(), writer.folder / CALIBRATOR)
+                write_array_file(writer.folder / CALIBRATOR, self.calibrator.to_arrays())
             if self.thresholds is not None:
                 save_thresholds(self.thresholds, writer.folder / THRESHOLDS)
             if self.tag_shares is not None:
-                save_file({"tag_shares": np.ascontiguousarray(self.tag_shares)}, writer.folder / SHARES)
+                write_array_file(writer.folder / SHARES, {"tag_shares": np.ascontiguousarray(self.tag_shares)})
             (writer.folder / HEAD).write_text(json.dumps(head), encoding="utf-8")
 
     @classmethod

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file
 
 from tagcore.label_matrix import label_matrix
 from tagcore.labelling.kernels.thresholds import best_thresholds, count_negatives, gather_positives
@@ -13,6 +13,7 @@ from tagcore.progress import Progress, no_progress
 from tagcore.scikit import clone
 from tagcore.scoring.blocks import ScoreBlocks, checked_blocks
 from tagcore.shards import Executor
+from tagcore.store.array_file import write_array_file
 from tagcore.tag_model import TagModel
 
 
@@ -85,7 +86,7 @@ def require_thresholds(thresholds: np.ndarray, n_labels: int) -> None:
 
 
 def save_thresholds(thresholds: np.ndarray, path: Path) -> None:
-    save_file({"thresholds": np.ascontiguousarray(thresholds, np.float64)}, path)
+    write_array_file(path, {"thresholds": np.ascontiguousarray(thresholds, np.float64)})
 
 
 def load_thresholds(path: Path) -> np.ndarray:

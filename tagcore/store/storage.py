@@ -9,7 +9,9 @@ from typing import BinaryIO, Protocol
 
 import numpy as np
 from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file
+
+from tagcore.store.array_file import write_array_file
 
 _COLUMN_MAJOR = "|columns"  # ends the name of an array that is stored transposed, because it lies column by column
 
@@ -85,7 +87,7 @@ class Folder:
 
     def write_arrays(self, name: str, arrays: dict[str, np.ndarray]) -> None:
         filling = self._filling(name)
-        save_file(packed(arrays), filling)
+        write_array_file(filling, packed(arrays))
         os.replace(filling, self.path / name)
 
     def names(self) -> list[str]:

@@ -435,6 +435,27 @@ TAGCORE = (
         _GROWTH_TESTS,
     ),
     Fault(
+        "of large arrays only the first piece is stored",
+        "tagcore/store/array_file.py",
+        "range(0, content.size, _PIECE)",
+        "range(0, min(1, content.size), _PIECE)",
+        "tests/tagcore/store/test_array_file.py",
+    ),
+    Fault(
+        "the last bytes of a text may change unseen",
+        "tagcore/kernels/random/hashing.py",
+        "out[i] = mix(h ^ rest)",
+        "out[i] = mix(h)",
+        "tests/tagcore/kernels/random/test_splitmix.py",
+    ),
+    Fault(
+        "new rows of an extended corpus have the tags of others",
+        "tagcore/features/growth.py",
+        "_moved(group.tags[rows], columns)",
+        "_moved(group.tags[: rows.size], columns)",
+        _GROWTH_TESTS,
+    ),
+    Fault(
         "a hold-out that moves with the times of documents",
         "tagcore/features/ledger.py",
         "return replace(split, exceptions=tuple(sorted(exceptions)))",

@@ -428,6 +428,13 @@ MODELS = (
         f"{_TAGICOFI}/test_descent.py",
     ),
     Fault(
+        "items that step as if no user had rated them",
+        "tagcore/models/tagicofi/descent_kernel.py",
+        "        row[behind] += square\n",
+        "        row[behind] += 0.0\n",
+        f"{_TAGICOFI}/test_descent.py -k safe_steps",
+    ),
+    Fault(
         "a residual that is not updated between dimensions",
         "tagcore/models/tagicofi/descent_kernel.py",
         "add_and_dot(mine, slope[d], columns[d], following) if sequential else dot(mine, following)",

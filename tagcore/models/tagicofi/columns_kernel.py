@@ -1,12 +1,21 @@
 """Vectors of what a row has rated, gathered dimension by dimension, so that passes over them run along memory.
 
-Columns are as long as a multiple of eight, with zeros behind the last: so passes are whole vector instructions.
+Columns are as long as a multiple of eight, with zeros behind the last: so passes are whole vector instructions. Places
+that are looked up are numbers without a sign: those with one are asked each time whether they count from the end.
 """
 
 import numpy as np
-from numba import njit
+from numba import njit, uint32, uint64
 
 FREE = {"reassoc", "contract", "nsz"}  # not "nnan" nor "ninf": what diverges must be seen
+
+
+def zero_rows(count, width):
+    """Rows of at least so many zeros: no vector instruction on one of them reaches over the edge of a cache line."""
+    width = -(-width // 4) * 4
+    memory = np.zeros(count * width + 8)
+    first = -memory.ctypes.data % 64 // memory.itemsize
+    return memory[first : first + count * width].reshape(count, width)
 
 
 @njit(cache=True, nogil=True)
@@ -27,8 +36,8 @@ def gather(ids, values, vectors, columns):
     d = 0
     while d + 5 <= width:
         v, w, x, y, z = columns[d], columns[d + 1], columns[d + 2], columns[d + 3], columns[d + 4]
-        for q in range(ids.size):
-            vector = vectors[ids[q]]
+        for q in range(uint64(ids.size)):
+            vector = vectors[uint32(ids[q])]
             v[q], w[q], x[q], y[q], z[q] = vector[d], vector[d + 1], vector[d + 2], vector[d + 3], vector[d + 4]
         d += 5
     while d < width:

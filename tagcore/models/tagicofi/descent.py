@@ -4,6 +4,7 @@ from functools import reduce
 
 import numpy as np
 
+from tagcore.models.tagicofi.columns_kernel import zero_rows
 from tagcore.models.tagicofi.descent_kernel import descend, step_items
 from tagcore.models.tagicofi.sides import Side
 from tagcore.shards import Arrays, Shard, Shards, freeze
@@ -79,7 +80,7 @@ def _descend_step(
     """Step: the moved vectors of a shard's users, and what its ratings ask of the items."""
     data = shard.data
     rows = np.empty((data["degrees"].size, users.shape[1]))
-    asked = np.zeros((items.shape[0], items.shape[1] + 1))
+    asked = zero_rows(items.shape[0], items.shape[1] + 1)
     known = data["ratings"], data["links"], data["degrees"], shard.first, users, items
     sums = descend(*known, alpha, beta, length, sequential, rows, asked)
     return {"rows": rows, "asked": asked, **{name: np.array(value) for name, value in zip(_SUMS, sums, strict=True)}}

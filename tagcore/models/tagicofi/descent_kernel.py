@@ -6,7 +6,7 @@ After its turn a user's residual is that of its new vector and the old items, wh
 """
 
 import numpy as np
-from numba import njit
+from numba import njit, uint32, uint64
 
 from tagcore.models.tagicofi.columns_kernel import (
     FREE,
@@ -24,14 +24,14 @@ def descend(ratings, links, degrees, first, users, items, alpha, beta, step, seq
     (squared error, roughness, Σ |U_i|²).
 
     `ratings` and `links` are CSR (starts, ids, values) of these users. To the first D columns of `asked` is added
-    Σ e_ij U_i of the items, to the last one Σ |U_i|². A step of 0 is the longest that is safe for each user.
+    Σ e_ij U_i of the items, to the next one Σ |U_i|². A step of 0 is the longest that is safe for each user.
     `sequential` updates the residual after every dimension, otherwise all dimensions step from the same.
     """
     starts, ids, values = ratings
     link_starts, link_ids, link_values = links
     n, width = moved.shape
     columns = scratch_columns(starts, width)
-    rough, slope = np.empty(width), np.empty(width)
+    rough, slope, wide = np.empty(width), np.empty(width), np.zeros(asked.shape[1])
     error, roughness, squares = 0.0, 0.0, 0.0
     for i in range(n):
         rated = slice(starts[i], starts[i + 1])
@@ -55,7 +55,8 @@ def descend(ratings, links, degrees, first, users, items, alpha, beta, step, seq
             new[d] = own[d] - slope[d]
             if not sequential:
                 add_and_dot(mine, slope[d], columns[d], columns[d])
-        _scatter(ids[rated], mine, new, asked)
+        wide[:width] = new
+        _scatter(ids[rated], mine, wide, width, asked)
     return error, roughness, squares
 
 
@@ -85,16 +86,17 @@ def _differences(link_ids, strengths, users, degree, own, rough):
 
 
 @njit(cache=True, nogil=True, fastmath=FREE)
-def _scatter(ids, residual, new, asked):
-    """Adds e · new to the rows of the items, and |new|² behind it."""
-    width, square = new.size, 0.0
+def _scatter(ids, residual, new, width, asked):
+    """Adds e · new to the rows of the items, and |new|² behind it; `new` ends with zeros, as long as a row."""
+    square = 0.0
     for d in range(width):
         square += new[d] * new[d]
-    for q in range(ids.size):
-        r, row = residual[q], asked[ids[q]]
-        for d in range(width):
+    behind = uint64(width)
+    for q in range(uint64(ids.size)):
+        r, row = residual[q], asked[uint32(ids[q])]
+        for d in range(uint64(new.size)):
             row[d] += r * new[d]
-        row[width] += square
+        row[behind] += square
 
 
 @njit(cache=True, nogil=True, fastmath=FREE)

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagcore.graph.similarity import TagGraph
-from tagcore.shards import Arrays, Executor, Shard, Shards
+from tagcore.shards import Arrays, Executor, Inline, Shard, Shards
 
 WORK = 500_000  # ratings and links of a shard, where their number is left open
 
@@ -32,14 +32,15 @@ class Side:
         return self.pull > 0.0 and self.graph.links.nnz > 0
 
     def shards(self, n_shards: int | None, executor: Executor) -> Shards:
-        """Cuts the rows into runs of about equal numbers of ratings and links."""
+        """Cuts the rows into runs of about equal numbers of ratings and links; a single one stays in this thread, whose
+        caches hold what the last round left."""
         links = self.graph.links
         work = np.cumsum(np.diff(self.values.indptr) + np.diff(links.indptr) + 1.0)
         count = n_shards or 1 + int(work[-1]) // WORK
         edges = np.searchsorted(work, work[-1] * np.arange(1, count) / count)
         edges = np.unique(np.concatenate(([0], edges, [work.size])))
         parts = [self._part(int(a), int(b)) for a, b in itertools.pairwise(edges)]
-        return Shards(parts, _unchanged, executor, [int(first) for first in edges[:-1]])
+        return Shards(parts, _unchanged, executor if len(parts) > 1 else Inline(), [int(first) for first in edges[:-1]])
 
     def _part(self, first: int, last: int) -> dict[str, Any]:
         rated = slice(self.values.indptr[first], self.values.indptr[last])

@@ -113,6 +113,14 @@ def test_links_are_symmetric_to_the_bit_and_the_same_in_any_shards(measure, scop
         np.testing.assert_array_equal(parts.raw_degrees, whole.raw_degrees)
 
 
+@pytest.mark.parametrize(("measure", "scope"), WAYS)
+def test_numbers_of_rows_and_tags_do_not_matter(measure, scope):
+    counts, rng, likeness = drawn(), np.random.default_rng(3), Likeness(measure, scope, n_neighbors=None)
+    rows, tags = rng.permutation(25), rng.permutation(12)
+    links, other = (tag_graph(profiles_of(c), likeness).links.toarray() for c in (counts, counts[rows][:, tags]))
+    np.testing.assert_allclose(other, links[np.ix_(rows, rows)], rtol=0, atol=1e-12)
+
+
 @given(counts=COUNTS, k=st.integers(1, 4))
 @settings(max_examples=40, deadline=None)
 def test_a_row_keeps_its_most_alike_and_those_who_chose_it(counts, k):

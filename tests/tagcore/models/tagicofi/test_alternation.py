@@ -1,9 +1,13 @@
 """Exact alternation, against one dense linear system."""
 
+import threading
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from tagcore.graph.similarity import TagGraph, no_graph
+from tagcore.graph.profiles import TagProfiles
+from tagcore.graph.similarity import Likeness, no_graph, tag_graph
 from tagcore.models.tagicofi.sides import Side
 from tagcore.models.tagicofi.targets import count_targets
 from tagcore.shards import InProcess
@@ -61,6 +65,12 @@ def test_shards_are_of_equal_work():
     assert max(work) < 1.5 * sum(work) / 4
 
 
+def test_a_single_shard_is_worked_on_in_the_thread_that_asks():
+    users, _ = sides()
+    where = [users.shards(n, InProcess()).collect(lambda s, _: threading.get_ident())[0] for n in (1, 2)]
+    assert where[0] == threading.get_ident() != where[1]
+
+
 def test_without_beta_it_is_ridge_regression_and_the_graph_is_not_there():
     users, items = sides(beta=0.0)
     U, V, _ = alternate(users, items, 3)
@@ -70,11 +80,10 @@ def test_without_beta_it_is_ridge_regression_and_the_graph_is_not_there():
         assert np.array_equal(X, V)
 
 
-def test_two_who_are_linked_by_a_huge_beta_are_one():
-    rated = planted().ratings().matrix
-    links = np.zeros((N, N))
-    links[3, 8] = links[8, 3] = 1.0
-    graph = TagGraph(sides()[0].graph.links.__class__(links), links.sum(axis=1), 1.0, 1.0)
+def test_two_with_the_same_tags_are_one_with_a_huge_beta():
+    rated, tags = planted().ratings().matrix, sp.csr_matrix(([1, 2, 1, 2], ([3, 3, 8, 8], [0, 1, 0, 1])), (N, 2))
+    graph = tag_graph(TagProfiles.of(tags.astype(float)), Likeness("pearson", "common", n_neighbors=None))
+    assert graph.links.nnz == 2
     U = alternate(Side(rated, None, graph, 0.7, 1e7), sides()[1], 5)[0]
     np.testing.assert_allclose(U[3], U[8], atol=1e-6)
     assert not np.allclose(U[3], U[9], atol=1e-2)

@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 
 from tagcore.graph.similarity import Likeness, TagGraph, no_graph
+from tagcore.models import TagiCoFi
+from tagcore.models.tagicofi.columns_kernel import zero_rows
 from tagcore.models.tagicofi.descent import DivergenceError
 from tagcore.models.tagicofi.sides import Side
 from tagcore.shards import InProcess
+from tagcore.synthetic.ratings import PlantedRatings
 from tests.tagcore.models.tagicofi.problems import M, N, dense, descend, graphs, objective, planted, sides, start
 
 
@@ -47,9 +50,12 @@ def test_steps_follow_the_slope_of_the_objective():
     for _ in range(5):
         p, q = rng.normal(size=U.shape), rng.normal(size=V.shape)
         ahead, behind = (objective(users, items, begin["users"] + s * p, begin["items"]) for s in (h, -h))
-        assert (slope[0] * p).sum() == pytest.approx((ahead - behind) / (2 * h), rel=1e-5)
+        assert (slope[0] * p).sum() == pytest.approx((ahead - behind) / (2 * h), rel=1e-6)
         ahead, behind = (objective(users, items, U, begin["items"] + s * q) for s in (h, -h))
-        assert (slope[1] * q).sum() == pytest.approx((ahead - behind) / (2 * h), rel=1e-5)
+        assert (slope[1] * q).sum() == pytest.approx((ahead - behind) / (2 * h), rel=1e-6)
+        ahead, behind = (objective(users, items, begin["users"] + s * p, begin["items"] + s * q) for s in (h, -h))
+        both = (slope[0] * p).sum() + (slope[1] * q).sum()
+        assert both == pytest.approx((ahead - behind) / (2 * h), rel=1e-6, abs=1e-3)
 
 
 def test_the_schedules_differ():
@@ -84,6 +90,13 @@ def test_without_beta_the_graph_is_not_there():
     for u, v, _ in (descend(alone, items, 10), descend(Side(users.values, None, no_graph(N), 0.7, 9.0), items, 10)):
         assert np.array_equal(u, U)
         assert np.array_equal(v, V)
+
+
+def test_without_gamma_the_graph_of_items_is_not_there():
+    users, items = sides()
+    linked = Side(items.values, None, graphs()[1], items.ridge, 0.0)
+    for one, other in zip(descend(users, items, 10)[:2], descend(users, linked, 10)[:2], strict=True):
+        assert np.array_equal(one, other)
 
 
 def test_users_without_tags_do_not_feel_beta():
@@ -143,3 +156,18 @@ def test_too_long_a_step_is_named_with_the_longest_that_would_do():
     steepest = float(str(error.value).partition("of up to ")[2].partition(" ")[0])
     assert steepest >= 1.0 + 500.0 * 0.995 * np.linalg.eigvalsh(L)[-1]
     assert descend(users, items, 200, step=1.0 / steepest)[2][-1] > 0  # half of the longest leads down
+
+
+def test_the_paper_to_the_letter_diverges():
+    """weights of tags of 50 and steps of 0.001 on links as they are: those of hundreds of users are too steep."""
+    made = PlantedRatings(300, 100, n_tags=12, ratings_per_user=8, taggings_per_user=20, taggers=1.0, seed=1)
+    with pytest.raises(DivergenceError, match=r"a step of 0\.001 is too long"):
+        TagiCoFi.published(laplacian="plain", random_state=0).fit(made.ratings(), made.taggings())
+
+
+def test_rows_of_zeros_begin_where_a_vector_does():
+    for count, width in ((1, 1), (5, 11), (3, 12)):
+        rows = zero_rows(count, width)
+        assert rows.shape == (count, -(-width // 4) * 4)
+        assert not rows.any()
+        assert rows.ctypes.data % 64 == 0

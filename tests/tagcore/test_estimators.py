@@ -27,6 +27,7 @@ EXEMPT = {
     "check_estimator_sparse_matrix": "the same, for matrices",
 }
 BLIND = {"Popular": "does not read the words"}
+QUICK = {"Blend": {"n_folds": 1}}  # all else as a user gets it
 
 
 def _constructible() -> dict[str, type[TagModel]]:
@@ -44,10 +45,14 @@ def _constructible() -> dict[str, type[TagModel]]:
 EVERY = pytest.mark.parametrize("model", _constructible().values(), ids=_constructible())
 
 
+def _made(model):
+    return model(**QUICK.get(model.__name__, {}))
+
+
 @cache
 def _fit(model):
     """One fitted model for all tests that only ask it."""
-    return model().fit(*noisy())
+    return _made(model).fit(*noisy())
 
 
 def _frozen(matrix):
@@ -59,7 +64,7 @@ def _frozen(matrix):
 @EVERY
 @pytest.mark.filterwarnings("ignore")
 def test_passes_the_checks_of_scikit_learn(model):
-    results = check_estimator(model(), on_fail=None)
+    results = check_estimator(_made(model), on_fail=None)
     failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
     assert set(failed) == set(EXEMPT), failed
     assert len(results) > 30
@@ -68,7 +73,7 @@ def test_passes_the_checks_of_scikit_learn(model):
 @EVERY
 def test_parameters_come_back_and_clone(model):
     fitted = _fit(model)
-    assert clone(fitted).get_params() == fitted.get_params() == model().get_params()
+    assert clone(fitted).get_params() == fitted.get_params() == _made(model).get_params()
     with pytest.raises(NotFittedError):
         clone(fitted).top_k(noisy()[0], 1)
 
@@ -76,10 +81,10 @@ def test_parameters_come_back_and_clone(model):
 @pytest.mark.parametrize("model", [m for m in _constructible().values() if m.__name__ not in BLIND])
 def test_recovers_the_obvious(model):
     X, Y = obvious()
-    tags, scores = model().fit(X, Y).top_k(X, 3)
+    tags, scores = _made(model).fit(X, Y).top_k(X, 3)
     assert np.array_equal(tags[:, 0], np.arange(X.shape[0]) % TOPICS)
     assert (scores[:, 0] > scores[:, 1]).all()
-    assert np.array_equal(model().fit(X, Y).predict(X).toarray(), Y.toarray() > 0)
+    assert np.array_equal(_made(model).fit(X, Y).predict(X).toarray(), Y.toarray() > 0)
 
 
 @EVERY
@@ -116,9 +121,9 @@ def test_top_k_is_a_stable_argsort_of_the_scores(model, k):
 @given(problem=problems())
 def test_odd_matrices_give_finite_scores_and_a_stable_order(model, problem):
     X, Y = problem
-    if get_tags(model()).input_tags.positive_only:
+    if get_tags(_made(model)).input_tags.positive_only:
         X = abs(X)
-    fitted = model().fit(X, Y)
+    fitted = _made(model).fit(X, Y)
     ((_, dense),) = fitted.score_blocks(X)
     assert np.isfinite(dense).all()
     tags, _ = fitted.top_k(X, 3)
@@ -132,7 +137,7 @@ def test_rows_without_words_and_data_without_tags(model):
     tags, scores = _fit(model).top_k(nothing, 2)
     assert (tags == tags[0]).all()
     assert np.isfinite(scores).all()
-    untagged = model().fit(X, sp.csr_matrix(Y.shape))
+    untagged = _made(model).fit(X, sp.csr_matrix(Y.shape))
     assert untagged.top_k(X, 2)[0].tolist() == [[0, 1]] * X.shape[0]
     assert untagged.predict(X).nnz == 0
 
@@ -140,9 +145,9 @@ def test_rows_without_words_and_data_without_tags(model):
 @EVERY
 def test_one_tag_only(model):
     X, Y = noisy()
-    fitted = model().fit(X, Y[:, :1])
+    fitted = _made(model).fit(X, Y[:, :1])
     assert fitted.top_k(X, 5)[0].tolist() == [[0]] * X.shape[0]
-    everywhere = model().fit(X, np.ones((X.shape[0], 1)))
+    everywhere = _made(model).fit(X, np.ones((X.shape[0], 1)))
     assert everywhere.predict_proba(X).min() > 0.5
 
 
@@ -161,16 +166,16 @@ def test_bad_values_are_named(model, part, value, message):
     data = dict(zip("Xy", noisy(), strict=True))
     data[part].data[data[part].indptr[1]] = value
     with pytest.raises(ValueError, match=message):
-        model().fit(**data)
+        _made(model).fit(**data)
 
 
 @EVERY
 def test_wrong_shapes_are_named(model):
     X, Y = noisy()
     with pytest.raises(ValueError, match="X has 150 rows, y has 149"):
-        model().fit(X, Y[:-1])
+        _made(model).fit(X, Y[:-1])
     with pytest.raises(ValueError, match=r"X has 39 features, but .* is expecting 40"):
-        model().fit(X, Y).top_k(X[:, :-1], 1)
+        _made(model).fit(X, Y).top_k(X[:, :-1], 1)
 
 
 @EVERY
@@ -182,7 +187,7 @@ def test_k_must_be_positive(model):
 @EVERY
 def test_inputs_are_read_only(model):
     X, Y = (_frozen(part) for part in noisy())
-    fitted = model().fit(X, Y)
+    fitted = _made(model).fit(X, Y)
     free = _fit(model)
     assert np.array_equal(fitted.predict_proba(X), free.predict_proba(noisy()[0]))
     assert np.array_equal(fitted.top_k(X, 4)[0], free.top_k(noisy()[0], 4)[0])
@@ -197,54 +202,54 @@ def test_rows_may_hold_their_words_in_any_order_and_in_parts(model):
         messy.indices[row], messy.data[row] = messy.indices[row][::-1].copy(), messy.data[row][::-1].copy()
     parts = sp.csr_matrix((np.repeat(messy.data / 2, 2), np.repeat(messy.indices, 2), 2 * messy.indptr), shape=X.shape)
     kept = parts.indices.copy()
-    wanted, found = _fit(model).predict_proba(X), model().fit(parts, Y).predict_proba(parts)
+    wanted, found = _fit(model).predict_proba(X), _made(model).fit(parts, Y).predict_proba(parts)
     np.testing.assert_allclose(found, wanted, atol=1e-3)
     assert np.array_equal(parts.indices, kept)
 
 
 @EVERY
 def test_threads_change_no_bit(model):
-    one, two = (model().fit(*noisy(), executor=InProcess(threads)) for threads in (1, 2))
+    one, two = (_made(model).fit(*noisy(), executor=InProcess(threads)) for threads in (1, 2))
     for name in model._arrays:
         assert np.array_equal(getattr(one, name), getattr(two, name)), name
 
 
 @EVERY
 def test_fitting_again_forgets(model):
-    fitted = model().fit(*obvious()).fit(*noisy())
+    fitted = _made(model).fit(*obvious()).fit(*noisy())
     assert np.array_equal(fitted.predict_proba(noisy()[0]), _fit(model).predict_proba(noisy()[0]))
 
 
 @EVERY
 def test_works_in_grid_search_and_cross_validate(model):
     X, Y = noisy()
-    search = GridSearchCV(model(), {}, cv=3, error_score="raise").fit(X, Y)
+    search = GridSearchCV(_made(model), {}, cv=3, error_score="raise").fit(X, Y)
     assert 0 <= search.best_score_ <= 1
-    scores = cross_validate(model(), X, (Y > 0).toarray().astype(int), cv=3, error_score="raise")["test_score"]
+    scores = cross_validate(_made(model), X, (Y > 0).toarray().astype(int), cv=3, error_score="raise")["test_score"]
     assert scores.shape == (3,)
 
 
 @EVERY
 def test_every_number_of_rounds_is_named_as_such(model):
     """so that a warm-up can be short."""
-    assert set(model._rounds) <= set(model().get_params())
-    assert {"max_iter"} & set(model().get_params()) <= set(model._rounds)
+    assert set(model._rounds) <= set(_made(model).get_params())
+    assert {"max_iter"} & set(_made(model).get_params()) <= set(model._rounds)
 
 
 @EVERY
 def test_observed_cells_are_taken_or_refused(model):
     X, Y = noisy()
     if model.__name__ in {"BCS", "BMLPL", "LEML"}:
-        model().fit(X, Y, observed=np.ones(Y.shape))
+        _made(model).fit(X, Y, observed=np.ones(Y.shape))
         return
     with pytest.raises(ValueError, match=f"{model.__name__} learns from all cells of y"):
-        model().fit(X, Y, observed=np.ones(Y.shape))
+        _made(model).fit(X, Y, observed=np.ones(Y.shape))
 
 
 @EVERY
 def test_rows_elsewhere_give_the_same_bits(model):
     X, Y = noisy()
-    fitted, from_rows = _fit(model), model().fit_rows(InMemory(X, Y.astype(np.float32)))
+    fitted, from_rows = _fit(model), _made(model).fit_rows(InMemory(X, Y.astype(np.float32)))
     for name in model._arrays:
         assert np.array_equal(getattr(fitted, name), getattr(from_rows, name)), name
 
@@ -252,7 +257,7 @@ def test_rows_elsewhere_give_the_same_bits(model):
 @EVERY
 def test_progress_ends_at_its_total(model):
     seen = []
-    model().fit(*noisy(), progress=lambda done, total, known: seen.append((done, total)))
+    _made(model).fit(*noisy(), progress=lambda done, total, known: seen.append((done, total)))
     assert seen == sorted(seen)
     assert not seen or seen[-1][0] == seen[-1][1]
 

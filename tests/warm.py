@@ -10,6 +10,7 @@ import os
 import sys
 import tempfile
 import threading
+from pathlib import Path
 from typing import Any
 
 from tests.preload import load_models
@@ -33,13 +34,13 @@ def import_all() -> None:
     for name in IMPORTED:
         importlib.import_module(name)
     from mlflow.utils.requirements_utils import warn_dependency_requirement_mismatches
-    from pydantic import SecretStr
 
-    from tasks.registry.client import Registry, require_reachable
+    from tasks.registry.client import require_reachable
+    from tests.workspaces import new_registry_at
 
     load_models()
     with tempfile.TemporaryDirectory() as folder:
-        require_reachable(Registry(SecretStr(f"sqlite:///{folder}/mlflow.db")))
+        require_reachable(new_registry_at(Path(folder)))
     warn_dependency_requirement_mismatches(["mlflow"])  # reads what all packages say of themselves
     assert threading.active_count() == 1, f"a fork would lack the threads {threading.enumerate()}"
 

@@ -10,7 +10,7 @@ import pytest
 from tasks.registry.client import CHAMPION, DATA_KEY, EVALUATION_KEY, MODEL_KEY
 from tasks.registry.in_service import put_into_service, roll_back
 from tasks.retention import _Kept, _needed_folders, clean, seconds_of
-from tests.workspaces import workspace_at
+from tests.workspaces import registry_at, workspace_at
 
 DAY = 86400.0
 
@@ -22,6 +22,7 @@ def key_of(name: str) -> str:
 @pytest.fixture
 def workspace(tmp_path):
     (tmp_path / "home").mkdir()
+    registry_at(tmp_path / "home")
     return workspace_at(tmp_path / "home")
 
 

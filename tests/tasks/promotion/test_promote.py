@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pydantic import SecretStr
 
 from tasks.evaluate import EvaluatedModel
 from tasks.promotion import promote as promotion
@@ -14,6 +13,7 @@ from tasks.promotion.promote import promote
 from tasks.recipe_settings import PromotionSettings
 from tasks.registry.client import CHALLENGER, CHAMPION, MODEL_KEY, Registry, RegistryError, version_by_alias
 from tasks.registry.in_service import models_in_service, promote_by_hand, put_into_service, roll_back
+from tests.workspaces import registry_at
 
 GOOD = Guard("data", True, "90 held out", "at least 20")
 BAD = Guard("drift of tags", False, "60.0% of the taggings moved", "at most 25%")
@@ -21,8 +21,7 @@ BAD = Guard("drift of tags", False, "60.0% of the taggings moved", "at most 25%"
 
 @pytest.fixture(scope="module")
 def registry(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("registry")
-    return Registry(SecretStr(f"sqlite:///{folder / 'mlflow.db'}"), folder / "artifacts", folder / "writers")
+    return registry_at(tmp_path_factory.mktemp("registry"))
 
 
 @pytest.fixture

@@ -25,15 +25,12 @@ from tasks.registry.client import (
     stored_folder,
     version_by_alias,
 )
-
-
-def registry_at(folder):
-    return Registry(SecretStr(f"sqlite:///{folder / 'mlflow.db'}"), folder / "artifacts", folder / "writers")
+from tests.workspaces import new_registry_at, registry_at
 
 
 def first_use(folder, barrier):
     barrier.wait()
-    require_reachable(registry_at(folder))
+    require_reachable(new_registry_at(folder))
 
 
 def test_several_first_runs_make_one_database(tmp_path):
@@ -45,7 +42,7 @@ def test_several_first_runs_make_one_database(tmp_path):
     for process in processes:
         process.join(60)
     assert [process.exitcode for process in processes] == [0, 0, 0]
-    assert champions(registry_at(tmp_path)) == []
+    assert champions(new_registry_at(tmp_path)) == []
 
 
 def test_a_run_killed_while_it_makes_the_database_leaves_none(tmp_path, monkeypatch):
@@ -69,7 +66,7 @@ def test_a_run_killed_while_it_makes_the_database_leaves_none(tmp_path, monkeypa
 def test_a_database_that_is_none_is_one_clear_error(tmp_path):
     (tmp_path / "mlflow.db").write_text("this is not a database, whatever its name says")
     with pytest.raises(RegistryError, match=r"file is not a database$"):
-        require_reachable(registry_at(tmp_path))
+        require_reachable(new_registry_at(tmp_path))
     assert (tmp_path / "mlflow.db").read_text().startswith("this is")
 
 

@@ -3,10 +3,10 @@
 import logging
 
 import pytest
-from pydantic import SecretStr
 from sqlalchemy.exc import OperationalError
 
-from tasks.registry.client import Registry, RegistryError
+from tasks.registry.client import RegistryError
+from tests.workspaces import registry_at
 
 
 def fail_as_mlflow_does(registry):
@@ -17,5 +17,5 @@ def fail_as_mlflow_does(registry):
 
 def test_mlflow_logs_no_traceback_of_an_error_that_is_raised(tmp_path, caplog):
     with pytest.raises(RegistryError, match="disk is full"):
-        fail_as_mlflow_does(Registry(SecretStr(f"sqlite:///{tmp_path / 'mlflow.db'}")))
+        fail_as_mlflow_does(registry_at(tmp_path))
     assert "a long traceback" not in caplog.text

@@ -3,27 +3,25 @@
 import json
 import multiprocessing
 import os
-import shutil
 import signal
 from dataclasses import replace
 from pathlib import Path
 
 import mlflow
 import pytest
-from pydantic import SecretStr
 
 from flows.recipes import load_recipe
 from tagcore.metrics.evaluation import Evaluation
 from tasks.evaluate import EvaluatedModel, evaluate
 from tasks.recipe_settings import MeasureSettings, ModelSettings
-from tasks.registry.client import EVALUATION_KEY, Registry, RegistryError, require_reachable
+from tasks.registry.client import EVALUATION_KEY, RegistryError
 from tasks.registry.served import ServedForm
 from tasks.registry.tracking import comparison_run, register, track
 from tasks.registry.writer import only_writer
 from tasks.reporting import plots
 from tasks.train import train
 from tests.demo import demo_features
-from tests.workspaces import workspace_at
+from tests.workspaces import registry_at, workspace_at
 
 FORK = multiprocessing.get_context("fork")
 
@@ -43,18 +41,9 @@ def made(tmp_path_factory):
     return corpus, [measured(seed) for seed in (0, 1)]
 
 
-@pytest.fixture(scope="module")
-def database(tmp_path_factory):
-    """An empty one: its tables take seconds to make."""
-    path = tmp_path_factory.mktemp("registry") / "mlflow.db"
-    require_reachable(Registry(SecretStr(f"sqlite:///{path}")))
-    return path
-
-
 @pytest.fixture
-def registry(database, tmp_path):
-    shutil.copyfile(database, tmp_path / "mlflow.db")
-    return Registry(SecretStr(f"sqlite:///{tmp_path / 'mlflow.db'}"), tmp_path / "artifacts", tmp_path / "writers")
+def registry(tmp_path):
+    return registry_at(tmp_path)
 
 
 def track_and_register(registry, made):

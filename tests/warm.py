@@ -38,10 +38,10 @@ def import_all() -> None:
     from tasks.registry.client import require_reachable
     from tests.workspaces import new_registry_at
 
-    load_models()
     with tempfile.TemporaryDirectory() as folder:
         require_reachable(new_registry_at(Path(folder)))
     warn_dependency_requirement_mismatches(["mlflow"])  # reads what all packages say of themselves
+    load_models()
     assert threading.active_count() == 1, f"a fork would lack the threads {threading.enumerate()}"
 
 

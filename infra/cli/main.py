@@ -97,6 +97,8 @@ def main() -> None:
         if ended.code == INTERRUPTED:
             print(f"tagflow: stopped; {STANDS}", file=sys.stderr)
         raise
+    finally:
+        gc.freeze()  # or Python looks through it once more before it ends, for a second or two
 
 
 if __name__ == "__main__":

@@ -132,7 +132,7 @@ class ModelSettings(ModelChoice):
 class RivalSettings(RecipePart):
     """Somebody else's tagger, which learns from the rows of the recipe's first model in a Python of its own."""
 
-    rival: Literal["omikuji", "napkinxc"]
+    rival: Literal["omikuji", "napkinxc", "annif"]
     settings: dict[str, Any] = Field(default_factory=dict, description="what it takes, by its own names")
     called: str = Field("", description="its name in tables")
 

@@ -22,14 +22,16 @@ from tagcore.features.rows import InMemory, StoredRows
 from tagcore.metrics.costs import Costs
 from tagcore.metrics.evaluate_model import evaluate
 from tagcore.store.datasets import Dataset, write_dataset
-from tasks.cache import PlannedResult, run_cached, stored_key
+from tasks.cache import PlannedResult, run_cached, stored_folder, stored_key
 from tasks.costs import folder_megabytes, with_costs
 from tasks.evaluate import EvaluatedModel
 from tasks.progress import ProgressReporter
 from tasks.recipe_settings import MeasureSettings, RivalSettings
+from tasks.rivals.texts import write_texts
 from tasks.workspace import Workspace
 
 PROGRAM = Path(__file__).with_name("programs.py")
+READERS = ("annif",)  # rivals that make features of their own, of texts
 SUGGESTED = 50  # tags that a rival is asked for; further ones have no score
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
 
@@ -71,11 +73,15 @@ def measure_rival(rival: RivalSettings, prepared: Path, measures: MeasureSetting
     plan = PlannedResult(workspace.store, "evaluation", parameters, {"features": stored_key(prepared, "features")})
 
     def make(folder: Path, step: ProgressReporter) -> None:
+        data = Dataset.open(prepared, "features", verify=False)
         with tempfile.TemporaryDirectory() as scratch:
             out = Path(scratch)
+            if rival.rival in READERS:
+                corpus = stored_folder(workspace.store, "corpus", data.manifest["inputs"]["corpus"])
+                write_texts(Dataset.open(corpus, "corpus", verify=False), data, out)
             told = _run(workspace.settings.rivals[rival.rival], rival, prepared, out)
             suggestions, megabytes = pq.read_table(out / "suggestions.parquet"), folder_megabytes(out / "model")
-        data, rows = Dataset.open(prepared, "features", verify=False), StoredRows.open(prepared, "test")
+        rows = StoredRows.open(prepared, "test")
         scores = scores_of(suggestions, rows.n_labels)
         evaluation = evaluate(
             GivenScores(scores),

@@ -1,15 +1,17 @@
 """Rivals of the taggers, run by a Python that has them: `python programs.py NAME FEATURES OUT K [SETTINGS]`.
 
 FEATURES is a folder with train.parquet and test.parquet: words and values, tags, a list of each for every document.
-Writes the K best tags of every test document to OUT/suggestions.parquet (tags, scores) and the model to OUT/model, and
-prints JSON: CPU seconds of training and predicting, MiB of memory above what the process held before. It knows nothing
-of this repository, and everything runs on one thread.
+Where a rival reads texts, OUT has train_texts.parquet and test_texts.parquet, in the same order. Writes the K best tags
+of every test document to OUT/suggestions.parquet (tags, scores) and the model to OUT/model, and prints JSON: CPU
+seconds of training and predicting, MiB of memory above what the process held before. It knows nothing of this
+repository, and everything runs on one thread.
 """
 
 import json
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -69,7 +71,41 @@ def napkinxc(train: Rows, test: Rows, out: Path, k: int, settings: dict[str, Any
     return took | _written(out, found, time.process_time() - start)
 
 
-RIVALS = {"omikuji": omikuji, "napkinxc": napkinxc}
+def annif(train: Rows, test: Rows, out: Path, k: int, settings: dict[str, Any]) -> dict[str, float]:
+    """A project of Annif's, which reads texts: label trees on its own tf-idf unless another backend is set."""
+    from annif.corpus.types import Document, DocumentCorpus, SubjectSet
+    from annif.registry import AnnifRegistry
+    from annif.vocab import VocabFileTSV
+
+    class Documents(DocumentCorpus):
+        def __init__(self, side: str, rows: Rows) -> None:
+            self.texts = pq.read_table(out / f"{side}_texts.parquet")["text"].to_pylist()
+            self.tags = rows.tags
+
+        @property
+        def documents(self) -> Iterator[Document]:
+            pairs = zip(self.texts, self.tags, strict=True)
+            return (Document(text, SubjectSet(tags.tolist())) for text, tags in pairs)
+
+    usual = {"backend": "omikuji", "language": "en", "analyzer": "snowball(english)", "vocab": "tags", "limit": k}
+    lines = [f"{name} = {value}" for name, value in (usual | settings).items()]
+    (out / "model").mkdir()
+    config, vocabulary = out / "model" / "projects.cfg", out / "model" / "tags.tsv"
+    config.write_text("\n".join(["[tagger]", "name = tagger", *lines, ""]), encoding="utf-8")
+    n_tags = _width(train, test)[1]
+    vocabulary.write_text("".join(f"<tag:{tag}>\ttag {tag}\n" for tag in range(n_tags)), encoding="utf-8")
+    registry = AnnifRegistry(str(config), str(out / "model"), init_projects=False)
+    registry.get_vocab("tags").load_vocabulary(VocabFileTSV(str(vocabulary), "en"))
+    project = registry.get_project("tagger")
+    learnt, asked = Documents("train", train), Documents("test", test)
+    _, took = _measured(lambda: project.train(learnt, jobs=1))
+    project.initialize()
+    start = time.process_time()
+    found = [[(one.subject_id, one.score) for one in of_one] for of_one in project.suggest_corpus(asked)]
+    return took | _written(out, found, time.process_time() - start)
+
+
+RIVALS = {"omikuji": omikuji, "napkinxc": napkinxc, "annif": annif}
 
 
 def _width(train: Rows, test: Rows) -> tuple[int, int]:

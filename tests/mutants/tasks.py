@@ -48,6 +48,20 @@ TASKS = (
         "tests/tasks/test_rivals.py",
     ),
     Fault(
+        "texts of a rival in the order of the corpus",
+        "tasks/rivals/texts.py",
+        '{"text": texts.take(numbers)}',
+        '{"text": texts.slice(0, len(numbers))}',
+        "tests/tasks/test_rivals.py",
+    ),
+    Fault(
+        "a rival's words each once, however often they were counted",
+        "tasks/rivals/texts.py",
+        "np.maximum(1, np.rint(values.values.to_numpy())).astype(np.int64)",
+        "np.ones(len(values.values), np.int64)",
+        "tests/tasks/test_rivals.py",
+    ),
+    Fault(
         "promotion by point estimate",
         _RULES,
         "    gain = min(signed(measure, test.low), signed(measure, test.high))\n",

@@ -3,10 +3,12 @@
 import json
 import stat
 import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 
@@ -21,9 +23,10 @@ from tasks.costs import folder_megabytes
 from tasks.memory import watch_memory
 from tasks.recipe_settings import MeasureSettings, RivalSettings
 from tasks.rivals.measure import GivenScores, measure_rival, measure_rivals, scores_of
+from tasks.rivals.texts import write_texts
 from tasks.settings import Settings
 from tasks.workspace import Workspace
-from tests.tagcore.features.test_build import text_corpus
+from tests.tagcore.features.test_build import counted_corpus, text_corpus
 
 MEASURES = MeasureSettings(ks=[1, 5])
 
@@ -82,6 +85,35 @@ def test_a_rival_that_fails_or_is_not_there_is_named(prepared, workspace, tmp_pa
         measure_rival.fn(RivalSettings(rival="napkinxc"), prepared, MEASURES, workspace)
     bare = Workspace.from_settings(Settings(home=tmp_path))
     assert measure_rivals([RivalSettings(rival="omikuji")], prepared, MEASURES, bare) == []
+
+
+def test_texts_are_those_of_the_rows(prepared, tmp_path):
+    corpus, data = text_corpus(), Dataset.open(prepared, "features")
+    write_texts(Dataset.open(tmp_path / "corpus", "corpus"), data, tmp_path)
+    titles, texts = (corpus.documents[name].to_pylist() for name in ("title", "text"))
+    for side in ("train", "test"):
+        written = pq.read_table(tmp_path / f"{side}_texts.parquet")["text"].to_pylist()
+        numbers = data.read(side, ["document"])["document"].to_pylist()
+        assert len(written) == len(numbers) > 1
+        for text, number in zip(written, numbers, strict=True):
+            assert [word for part in (titles[number], texts[number]) for word in (part or "").split()] == text.split()
+
+
+def test_counted_words_are_texts_that_have_each_as_often(tmp_path):
+    corpus = counted_corpus()
+    corpus.save(tmp_path / "corpus", parameters={})
+    stored = Dataset.open(tmp_path / "corpus", "corpus")
+    make_features(stored, tmp_path / "features", Vectoriser(), Split(test=0.3))
+    data = Dataset.open(tmp_path / "features", "features")
+    write_texts(stored, data, tmp_path)
+    for text, number in zip(
+        pq.read_table(tmp_path / "test_texts.parquet")["text"].to_pylist(),
+        data.read("test", ["document"])["document"].to_pylist(),
+        strict=True,
+    ):
+        row = corpus.words[number]
+        wanted = {f"word{w}": max(1, round(float(v))) for w, v in zip(row.indices, row.data, strict=True)}
+        assert Counter(text.split()) == wanted
 
 
 def test_given_scores_are_measured_as_those_of_a_model(prepared):

@@ -32,4 +32,4 @@ def write_array_file(path: Path, arrays: dict[str, np.ndarray]) -> None:
         for name in names:
             content = np.ascontiguousarray(arrays[name]).reshape(-1).view(np.uint8)
             for first in range(0, content.size, _PIECE):
-                file.write(content[first : first + _PIECE])
+                file.write(content[first : first + _PIECE].data)

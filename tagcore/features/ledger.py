@@ -19,6 +19,7 @@ from tagcore.features.split import Split, string_hashes, text_hashes
 from tagcore.kernels.random.splitmix import GOLDEN, mix
 from tagcore.store.datasets import Dataset, write_dataset
 from tagcore.store.schemas import LEDGER
+from tagcore.text.fields import USUAL
 
 CHANGES = "changes.json"
 
@@ -57,9 +58,9 @@ def write_ledger(
     tables = []
     fields = corpus.blocks("fields") if corpus.has("fields") else itertools.repeat(None)
     with write_dataset(folder, "ledger", **manifest) as writer:
-        for group, documents, further in zip(
-            CorpusReader(corpus, split), corpus.blocks("documents", ["id"]), fields, strict=False
-        ):
+        # title and text apart from one another: to join them takes as long as to hash them
+        reader = CorpusReader(corpus, split, fields=USUAL)
+        for group, documents, further in zip(reader, corpus.blocks("documents", ["id"]), fields, strict=False):
             hashes = {"text": _content_hashes(group, further), **_hashes_of_tags(group, tag_hashes)}
             tables.append(_rows(documents["id"], group, hashes, night, known))
             writer.append("documents", tables[-1])
@@ -153,7 +154,8 @@ def _content_hashes(group: RowGroup, fields: pa.Table | None) -> np.ndarray:
     if group.bags is not None:
         values = group.bags.data.astype(np.float32).view(np.uint32).astype(np.uint64)
         return _sums(mix.py_func(group.bags.indices.astype(np.uint64) * GOLDEN ^ values), group.bags.indptr)
-    hashes = text_hashes(group.texts)
+    title, text = (text_hashes(group.texts.field(name)) for name in USUAL)
+    hashes = title * GOLDEN + text
     if fields is None:
         return hashes
     maps = fields["fields"].combine_chunks()

@@ -144,7 +144,8 @@ def _find(api: PrefectApi, name: str) -> dict[str, Any]:
     names = {f"{_flow_name(api, one)}/{one['name']}": one for one in _deployments(api)}
     found = [full for full in names if name in (full, full.partition("/")[2])]
     if len(found) != 1:
-        raise ScheduleError(f"{name!r} names {len(found)} schedules, expected one of {', '.join(sorted(names))}")
+        count = len(found) or "no"
+        raise ScheduleError(f"{name!r} names {count} schedules, expected one of {', '.join(sorted(names))}")
     return names[found[0]]
 
 

@@ -15,7 +15,7 @@ from tagcore.kernels.ranking import best_of_rows
 from tagcore.parameters import Limit, check_limits
 from tagcore.scikit import BaseEstimator, check_is_fitted
 from tagcore.shards import contiguous, freeze
-from tagcore.store.array_file import write_array_file
+from tagcore.store.array_file import map_array_file, write_array_file
 from tagcore.store.files import new_folder, write_text
 
 FORMAT = 1
@@ -64,9 +64,12 @@ class Estimator(BaseEstimator):
         }
 
     @classmethod
-    def load(cls, folder: Path | str) -> Self:
-        """The stored model; ValueError says what is wrong with a folder that holds none of this class."""
-        model = load_estimator(folder)
+    def load(cls, folder: Path | str, mapped: bool = False) -> Self:
+        """The stored model; ValueError says what is wrong with a folder that holds none of this class.
+
+        `mapped` arrays lie in the pages of their file, which was found whole and must stay while the model is used.
+        """
+        model = load_estimator(folder, mapped)
         if not isinstance(model, cls):
             raise ValueError(f"{folder}: holds a {type(model).__name__}, expected a {cls.__name__}")
         return model
@@ -132,7 +135,7 @@ def _packages_of_models() -> list[Any]:
     return [importlib.import_module(f"tagcore.{room}") for room in ("models", "baselines")]
 
 
-def load_estimator(folder: Path | str) -> Estimator:
+def load_estimator(folder: Path | str, mapped: bool = False) -> Estimator:
     """A stored model of any registered class. Only JSON and safetensors are read: nothing in them can run.
 
     ValueError, whatever is wrong with the folder: a file missing, cut or altered, parameters outside of their limits,
@@ -157,7 +160,7 @@ def load_estimator(folder: Path | str) -> Estimator:
     except (TypeError, ValueError) as error:
         raise ValueError(f"{folder / 'model.json'}: not the parameters of {name} ({error})") from error
     try:
-        arrays = load_file(folder / "state.safetensors")
+        arrays = (map_array_file if mapped else load_file)(folder / "state.safetensors")
     except Exception as error:  # safetensors raises its own class for a damaged file
         raise ValueError(f"{folder / 'state.safetensors'}: cannot be read ({error})") from error
     if set(arrays) != (expected := set(model._all_arrays())):
@@ -186,9 +189,12 @@ def require_array(
         raise ValueError(f"{what} is {values.dtype}, expected {np.dtype(dtype)}")
     if values.shape != shape:
         raise ValueError(f"{what} has shape {values.shape}, expected {shape}")
-    if values.size and not np.isfinite(values).all():
+    if not values.size:
+        return
+    lowest, highest = values.min(), values.max()  # NaN or infinite where any cell is
+    if not np.isfinite(lowest) or not np.isfinite(highest):
         raise ValueError(f"{what} must be finite numbers")
-    if values.size and not least <= values.min() <= values.max() <= most:
+    if not least <= lowest <= highest <= most:
         raise ValueError(f"{what} must be numbers from {least} to {most}")
 
 

@@ -221,8 +221,8 @@ class Tagger:
             (writer.folder / HEAD).write_text(json.dumps(head), encoding="utf-8")
 
     @classmethod
-    def load(cls, folder: Path | str) -> "Tagger":
-        """The tagger that `save` stored."""
+    def load(cls, folder: Path | str, mapped: bool = False) -> "Tagger":
+        """The tagger that `save` stored; `mapped` is for a short use of its model, see `Estimator.load`."""
         if Path(folder, "model.json").is_file() and not Path(folder, MANIFEST).exists():
             raise StoreError(
                 f"{folder}: holds a model alone, which knows neither words nor names of tags: read it with "
@@ -239,7 +239,7 @@ class Tagger:
         arrays = load_file(data.folder / CALIBRATOR) if name else {}
         return cls(
             vectoriser=Vectoriser.load(data.folder / "vectoriser"),
-            model=TagModel.load(data.folder / "model"),
+            model=TagModel.load(data.folder / "model", mapped),
             tag_names=data.names("tags"),
             calibrator=CALIBRATORS[name].from_arrays(arrays) if name else None,
             thresholds=load_thresholds(data.folder / THRESHOLDS) if head.get("thresholds") else None,

@@ -39,7 +39,8 @@ def continue_training(parent: Path, data: Dataset) -> tuple[Tagger, int]:
 
     Its calibrator stays: it was learnt on documents that the model had not seen.
     """
-    before, rows, known = Tagger.load(parent), StoredRows.open(data.folder, "train"), inherited_rows(data, "train")
+    before, rows = Tagger.load(parent, mapped=True), StoredRows.open(data.folder, "train")
+    known = inherited_rows(data, "train")
     model = take_further(before.model, rows, known)
     shares = tag_frequencies(data, "train") / data.counts["train"]
     words = Vectoriser.load(data.folder / VECTORISER)

@@ -1,7 +1,7 @@
-"""Writes arrays as safetensors, in pieces.
+"""Files of arrays, as safetensors: written in pieces, and mapped where a model is read to be replaced by another.
 
 A write of a hundred megabytes at once takes its cache in pages of 2 MiB, which a virtual machine may have to get from
-its host first: up to ten times the CPU.
+its host first: up to ten times the CPU. Memory that is not asked for need not be got at all.
 """
 
 import json
@@ -13,6 +13,7 @@ _NAMES = {  # of types, in the order in which their arrays follow one another
     "uint64": "U64", "int64": "I64", "float64": "F64", "float32": "F32", "uint32": "U32", "int32": "I32",
     "float16": "F16", "uint16": "U16", "int16": "I16", "int8": "I8", "uint8": "U8", "bool": "BOOL",
 }  # fmt: skip
+_TYPES = {told: name for name, told in _NAMES.items()}
 _ORDER = list(_NAMES)
 _PIECE = 2**20  # bytes
 
@@ -33,3 +34,15 @@ def write_array_file(path: Path, arrays: dict[str, np.ndarray]) -> None:
             content = np.ascontiguousarray(arrays[name]).reshape(-1).view(np.uint8)
             for first in range(0, content.size, _PIECE):
                 file.write(content[first : first + _PIECE].data)
+
+
+def map_array_file(path: Path) -> dict[str, np.ndarray]:
+    """Maps the arrays of a file that was found whole: they lie in its pages; a page that is written to is copied."""
+    content = np.asarray(np.memmap(path, np.uint8, "c"))
+    start = 8 + int.from_bytes(content[:8].tobytes(), "little")
+    head = json.loads(content[8:start].tobytes())
+    arrays = {}
+    for name, one in head.items():
+        first, end = one["data_offsets"]
+        arrays[name] = content[start + first : start + end].view(_TYPES[one["dtype"]]).reshape(one["shape"])
+    return arrays

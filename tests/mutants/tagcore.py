@@ -442,6 +442,13 @@ TAGCORE = (
         "tests/tagcore/store/test_array_file.py",
     ),
     Fault(
+        "what is done to a mapped model is done to its file",
+        "tagcore/store/array_file.py",
+        'np.memmap(path, np.uint8, "c")',
+        'np.memmap(path, np.uint8, "r+")',
+        "tests/tagcore/store/test_array_file.py",
+    ),
+    Fault(
         "the last bytes of a text may change unseen",
         "tagcore/kernels/random/hashing.py",
         "out[i] = mix(h ^ rest)",

@@ -87,7 +87,7 @@ def check_state(model: "BOMC") -> None:
         raise ValueError(f"mean_ is {dtype}, expected float32 or float64")
     for name in ("mean_", "variance_"):
         require_array(getattr(model, name), shape, dtype, name)
-    if not (model.variance_ > 0).all():
+    if not model.variance_.min() > 0:
         raise ValueError("variance_ must be positive")
     check_parameters(model, model.n_labels_)
     Siblings(model.parents, model.n_labels_)

@@ -45,7 +45,7 @@ def write_vectoriser(folder: Path, params: dict[str, Any], fitted: FittedVectori
     }
     table = pa.table({"term": fitted.terms, "df": fitted.df, "idf": fitted.idf, "column": fitted.columns})
     folder.mkdir(parents=True, exist_ok=True)
-    pq.write_table(table, folder / TERMS, compression="zstd")
+    pq.write_table(table, folder / TERMS, compression="zstd", use_dictionary=["df", "idf"])  # others never repeat
     (folder / HEAD).write_text(json.dumps(head, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

@@ -1,6 +1,6 @@
 """A night that brings 5 % more documents: going on from the night before against training all from nothing.
 
-CPU seconds of features and training, the least of three nights each, which take turns; before them one each that loads
+CPU seconds of features and training, the least of five nights each, which take turns; before them one each that loads
 what is compiled. Going on counts all that it needs: the ledger, new words and tags, extended rows, the stored model
 loaded, taken further and stored; a full retrain reads all texts and fits its calibrator, too. Both are measured on the
 same held-out documents; the difference (warm less full) is paired, with its 95 % interval.
@@ -31,7 +31,7 @@ from tests.workspaces import workspace_at
 COOKING = "stackexchange/cooking.csv.zip"
 PLANTED = 10_000  # documents
 GROWTH = 1.05
-TURNS = 3
+TURNS = 5
 MEASURE = "nDCG@5"
 MODELS = [
     {"model": "KNN"},

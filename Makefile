@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-LEARNERS := tests/tagcore/models tests/tagcore/baselines
+MODELS := tests/tagcore/models tests/tagcore/baselines tests/tagcore/readers  # and readers, so that both parts of tagcore take as long
 QUICK  := not slow and not data
 
 # tests start some hundred processes: each would compile every module anew where nobody keeps what was compiled
@@ -25,15 +25,15 @@ run: setup
 # all side by side, as much of it is waiting for servers; lint gives way to the rest. Each part finds the kernels that
 # the others compiled.
 test: setup
-	@echo "running the tests in four parts, and lint; each speaks when it is done (some 12 minutes on 2 cores)"
+	@echo "running the tests in four parts, and lint; each speaks when it is done (about a quarter of an hour on 2 cores)"
 	@$(MAKE) --no-print-directory -j5 $(if $(filter output-sync,$(.FEATURES)),-O) test-models test-units test-flows test-tasks lint
 
 # each part also runs the examples in the docstrings of its packages, with kernels that its tests compile anyway
 test-units: setup
-	$(BIN)/python -m pytest -m "$(QUICK)" tests/tagcore tests/mutants tagcore $(LEARNERS:%=--ignore=%)
+	$(BIN)/python -m pytest -m "$(QUICK)" tests/tagcore tests/mutants tagcore $(MODELS:%=--ignore=%)
 
 test-models: setup
-	$(BIN)/python -m pytest -m "$(QUICK)" $(LEARNERS)
+	$(BIN)/python -m pytest -m "$(QUICK)" $(MODELS)
 
 test-tasks: setup
 	$(BIN)/python -m pytest -m "$(QUICK)" tests/tasks tasks

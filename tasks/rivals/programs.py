@@ -78,14 +78,13 @@ def annif(train: Rows, test: Rows, out: Path, k: int, settings: dict[str, Any]) 
     from annif.vocab import VocabFileTSV
 
     class Documents(DocumentCorpus):
-        def __init__(self, side: str, rows: Rows) -> None:
+        def __init__(self, side: str, tags: list[list[int]]) -> None:
             self.texts = pq.read_table(out / f"{side}_texts.parquet")["text"].to_pylist()
-            self.tags = rows.tags
+            self.tags = tags
 
         @property
         def documents(self) -> Iterator[Document]:
-            pairs = zip(self.texts, self.tags, strict=True)
-            return (Document(text, SubjectSet(tags.tolist())) for text, tags in pairs)
+            return (Document(text, SubjectSet(tags)) for text, tags in zip(self.texts, self.tags, strict=True))
 
     usual = {"backend": "omikuji", "language": "en", "analyzer": "snowball(english)", "vocab": "tags", "limit": k}
     lines = [f"{name} = {value}" for name, value in (usual | settings).items()]
@@ -97,7 +96,7 @@ def annif(train: Rows, test: Rows, out: Path, k: int, settings: dict[str, Any]) 
     registry = AnnifRegistry(str(config), str(out / "model"), init_projects=False)
     registry.get_vocab("tags").load_vocabulary(VocabFileTSV(str(vocabulary), "en"))
     project = registry.get_project("tagger")
-    learnt, asked = Documents("train", train), Documents("test", test)
+    learnt, asked = Documents("train", [tags.tolist() for tags in train.tags]), Documents("test", [[]] * len(test.tags))
     _, took = _measured(lambda: project.train(learnt, jobs=1))
     project.initialize()
     start = time.process_time()

@@ -3,7 +3,8 @@
 from typing import Protocol
 
 import numpy as np
-from scipy.special import expit
+
+from tagcore.numeric.logistic import expit
 
 
 class Loss(Protocol):
@@ -39,11 +40,11 @@ class Logistic:
         return np.maximum(z, 0) - y * z + np.log1p(np.exp(-np.abs(z)))
 
     def slope(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return _sigmoid(z) - y
+        return expit(z) - y
 
     def curvature(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         if z.dtype == np.float64:
-            p = _sigmoid(z)
+            p = expit(z)
             return p * (1.0 - p)
         tail = np.exp(-np.abs(z))
         return tail / (1 + tail) ** 2  # 1 - p would keep few digits of a float32
@@ -67,11 +68,3 @@ class SquaredHinge:
 
 
 LOSSES: dict[str, Loss] = {"squared": Squared(), "logistic": Logistic(), "squared_hinge": SquaredHinge()}
-
-
-def _sigmoid(z: np.ndarray) -> np.ndarray:
-    if z.dtype == np.float64:
-        return expit(z)
-    # expit would serve, but rounds three float32 in ten otherwise: the same seed would give another LEML
-    tail = np.exp(-np.abs(z))
-    return np.where(z < 0, tail, z.dtype.type(1)) / (1 + tail)

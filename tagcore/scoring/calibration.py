@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import expit, logit
 
+from tagcore.numeric.logistic import expit, logit
 from tagcore.scikit import isotonic_regression
 
 _SURELY = 1e-6  # probabilities nearer to 0 or 1 count as this far

@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import expit
 
 from tagcore.base import require_array, require_csr
 from tagcore.baselines.lasvm.kernel import learn_tag
 from tagcore.baselines.margin import MarginModel
 from tagcore.features.rows import Rows, load_all
 from tagcore.kernels.sparse import add_sparse_product
+from tagcore.numeric.logistic import expit
 from tagcore.numeric.normalise import normalise_rows
 from tagcore.numeric.row_orders import pass_orders
 from tagcore.parameters import FLAG, MOST_BYTES, POSITIVE, ROUNDS, SEED, Choice, Whole, limits

@@ -2,11 +2,11 @@
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import expit
 
 from tagcore.baselines.leml.alternation import Alternation, GramHalfSteps, HalfSteps, NewtonHalfSteps
 from tagcore.baselines.low_rank.base import RANK, _LowRank
 from tagcore.baselines.low_rank.shards import shards_with_cells
+from tagcore.numeric.logistic import expit
 from tagcore.numeric.losses import LOSSES
 from tagcore.parameters import FLAG, POSITIVE, ROUNDS, SEED, Choice, Real, limits
 from tagcore.scikit import check_random_state

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logit
 
 from tagcore.baselines.linear.kernels.newton import solve_systems
 from tagcore.baselines.linear.tag_blocks import BlockSettings, Solution
 from tagcore.kernels.sparse import add_transposed_product, multiply_dense
+from tagcore.numeric.logistic import logit
 from tagcore.numeric.losses import LOSSES
 from tagcore.shards import Arrays
 

@@ -3,12 +3,12 @@
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import expit
 
 from tagcore.base import restore_on_failure
 from tagcore.baselines.linear.dense import _DenseLinear
 from tagcore.baselines.linear.kernels.passive_aggressive import learn_rows
 from tagcore.features.rows import Rows, load_all
+from tagcore.numeric.logistic import expit
 from tagcore.numeric.row_orders import pass_orders
 from tagcore.parameters import FLAG, POSITIVE, ROUNDS, SEED, SIZE, Choice, limits
 from tagcore.shards import Arrays, freeze, row_shards

@@ -4,13 +4,13 @@ from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import expit
 
 from tagcore.base import require_array, require_csr
 from tagcore.baselines.linear.tag_blocks import BlockSettings, Solver, solve_tags
 from tagcore.baselines.margin import MarginModel
 from tagcore.features.rows import Rows, load_all
 from tagcore.kernels.sparse import add_sparse_product
+from tagcore.numeric.logistic import expit
 from tagcore.numeric.normalise import normalise_rows
 from tagcore.parameters import MOST_BYTES, Whole
 from tagcore.scikit import warn_of_convergence

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, logit
 from threadpoolctl import threadpool_limits
 
 from tagcore.base import require_array
 from tagcore.models.blend import kernel
 from tagcore.models.blend.pairs import Pairs
 from tagcore.models.blend.trees import Trees, no_trees, written_out
+from tagcore.numeric.logistic import expit, logit
 from tagcore.scoring.calibration import logistic_fit
 from tagcore.shards import freeze
 

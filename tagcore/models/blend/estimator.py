@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import expit
 
 from tagcore.base import BLOCK_CELLS, best_k, block_rows, require_array, require_lists
 from tagcore.features.folds import NEVER, fold_numbers
@@ -17,6 +16,7 @@ from tagcore.models.blend.guard import CURVE, THE_BLEND, choose
 from tagcore.models.blend.members import MemberList, make_members
 from tagcore.models.blend.pairs import Pairs, TagCounts, held_out_pairs, joined, member_scores, scored_pairs
 from tagcore.models.blend.trees import Trees
+from tagcore.numeric.logistic import expit
 from tagcore.parameters import SEED, Whole, limits
 from tagcore.progress import no_progress
 from tagcore.scikit import clone

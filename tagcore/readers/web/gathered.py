@@ -92,25 +92,25 @@ class GatheredDocuments:
     def _resolve(self) -> None:
         """Settles which addresses are one document, by redirects, by canonical addresses, by text; in fixed order."""
         rows = self.collection.rows
-        canonical: dict[str, str] = dict(rows("SELECT url, canonical FROM pages"))
+        nights: dict[str, int] = {}
+        own: dict[str, str] = {}  # address -> the one that its page calls its own; one string where they are the same
+        for url, canonical, night in rows("SELECT url, canonical, first_night FROM pages"):
+            nights[url], own[url] = night, url if canonical == url else canonical
         targets = dict(rows("SELECT url, target FROM addresses WHERE target IS NOT NULL"))
-        nights: dict[str, int] = dict(rows("SELECT url, first_night FROM pages"))
         shown = rows("SELECT url, i.night FROM items i JOIN addresses a USING (url) WHERE a.reason = ?", NOT_TEXT)
-        nights |= {url: night for url, night in shown if url not in canonical}
-        own = {url: canonical.get(url, url) for url in nights}
+        nights |= {url: night for url, night in shown if url not in own}
         chosen: dict[str, str] = {}  # document -> the address whose text is taken
-        for url in sorted(nights, key=lambda url: (url != own[url], url)):
-            chosen.setdefault(own[url], url)
+        for url in sorted(nights, key=lambda url: (url != own.get(url, url), url)):
+            chosen.setdefault(own.get(url, url), url)
         order = sorted(chosen.values(), key=lambda url: (nights[url], len(url), url))
-        of_page = {url: chosen[own[url]] for url in nights}
-        repeats = self._repeats([url for url in order if url in canonical])
+        repeats = self._repeats([url for url in order if url in own])
         self._order = [url for url in order if url not in repeats]
         self._aliases: dict[str, list[str]] = {url: [] for url in self._order}
         for url in sorted(nights.keys() | targets.keys()):
             at, steps = url, 0
             while at in targets and steps < len(targets):
                 at, steps = targets[at], steps + 1
-            at = of_page.get(at, at)
+            at = chosen[own.get(at, at)] if at in nights else at
             at = repeats.get(at, at)
             if at in self._aliases:
                 self._aliases[at].append(url)

@@ -38,18 +38,26 @@ def similarity(first: str, second: str) -> float:
 
 def find_duplicates(fingerprints: Sequence[str], text_of: Callable[[int], str]) -> dict[int, int]:
     """Finds texts that repeat an earlier one: number -> number of the one that stays."""
-    kept: defaultdict[tuple[int, str], list[int]] = defaultdict(list)
+    bands = np.frombuffer(bytes.fromhex("".join(fingerprints)), ">u4").reshape(-1, _BANDS)
+    shared = np.stack([_is_repeated(band) for band in bands.T], axis=1)
+    kept: defaultdict[tuple[int, int], list[int]] = defaultdict(list)  # bands that no other text has need no place
     repeats: dict[int, int] = {}
-    for number, whole in enumerate(fingerprints):
-        bands = [(band, whole[8 * band : 8 * band + 8]) for band in range(_BANDS)]
-        near = sorted({other for band in bands for other in kept.get(band, ())[:_MOST_COMPARED]})
+    for number in np.flatnonzero(shared.any(axis=1)).tolist():
+        own = [(band, int(bands[number, band])) for band in np.flatnonzero(shared[number]).tolist()]
+        near = sorted({other for band in own for other in kept.get(band, ())[:_MOST_COMPARED]})
         same = next((other for other in near if similarity(text_of(other), text_of(number)) >= SAME), None)
         if same is not None:
             repeats[number] = same
             continue
-        for band in bands:
+        for band in own:
             kept[band].append(number)
     return repeats
+
+
+def _is_repeated(values: np.ndarray) -> np.ndarray:
+    """Marks the values that occur more than once."""
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return counts[places] > 1
 
 
 def _runs(text: str) -> set[str]:

@@ -35,6 +35,18 @@ def test_the_first_of_many_stays():
     assert find_duplicates([fingerprint(t) for t in same], same.__getitem__) == {1: 0, 2: 0, 3: 0}
 
 
+def test_a_text_that_repeats_one_which_repeats_another_is_told_under_the_first_that_stays():
+    """a kept text is found by any of its bands, and one that was not kept by none."""
+    prints = ["0" * 8 + f"{i:08x}" * 5 for i in range(1, 60)]  # one band alike, the others not
+    texts = [f"a b c d {i}" for i in range(len(prints))]
+    texts[57] = texts[58] = texts[3]
+    assert find_duplicates(prints, texts.__getitem__) == {57: 3, 58: 3}
+
+
+def test_no_texts_have_no_duplicates():
+    assert find_duplicates([], [].__getitem__) == {}
+
+
 @pytest.mark.parametrize(
     ("first", "second", "expected"), [("", "", 1.0), ("a", "", 0.0), ("a b c d", "A, b c: d!", 1.0)]
 )

@@ -65,7 +65,7 @@ def _services(home: Path | None) -> list[tuple[str, Callable[[], str]]]:
 
     def configuration() -> str:
         from tasks.cluster.backends import Cluster
-        from tasks.settings import config_file
+        from tasks.state_folder import config_file
 
         file, chosen = config_file(), settings()
         source = f"{file}" if file.is_file() else f"no {file}"

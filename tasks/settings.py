@@ -9,13 +9,15 @@ from typing import Any
 from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
+from tasks.state_folder import DEFAULT_HOME, config_file, database_in
+
 
 class Settings(BaseSettings):
     """With nothing set everything is embedded: one state folder, sqlite, this process."""
 
     model_config = SettingsConfigDict(env_prefix="TAGFLOW_", extra="forbid", frozen=True)
 
-    home: Path = Path(".tagflow")  # all state: data sets, models, registry, Prefect's database
+    home: Path = DEFAULT_HOME  # all state: data sets, models, registry, Prefect's database
     # a small server kept between runs, Prefect's own for each run, or an API's address
     prefect: str = Field("server", pattern=r"^(server|ephemeral|https?://\S+)$")
     mlflow: SecretStr | None = None  # tracking and registry address; none is sqlite in the state folder
@@ -67,7 +69,7 @@ class Settings(BaseSettings):
     @property
     def database(self) -> Path:
         """The registry's, where no address is given."""
-        return self.state / "mlflow.db"
+        return database_in(self.state)
 
     @property
     def cluster_root(self) -> str:
@@ -80,10 +82,6 @@ class Settings(BaseSettings):
     def report_folder(self, name: str) -> Path:
         """The folder of tables and plots of the latest run of this name."""
         return self.state / "reports" / name
-
-
-def config_file() -> Path:
-    return Path(os.environ.get("TAGFLOW_CONFIG", "tagflow.toml"))
 
 
 def load_settings(**given: Any) -> Settings:

@@ -1,5 +1,6 @@
 """Workspaces for tests of tasks: a state folder, its own registry, and a cluster where one is given."""
 
+import shutil
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -28,6 +29,16 @@ def registry_at(folder: Path) -> Registry:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "mlflow.db").write_bytes(_empty_database())
     return new_registry_at(folder)
+
+
+def put_into_service(home: Path, name: str, stored: Path) -> None:
+    """Makes a copy of a stored model the champion of the registry in a state folder."""
+    place = home / "mlartifacts" / name
+    shutil.copytree(stored, place / "artifacts" / "model")
+    with registry_at(home).open() as client:
+        client.create_registered_model(name)
+        client.create_model_version(name, place.as_uri())
+        client.set_registered_model_alias(name, "champion", "1")
 
 
 @cache

@@ -34,13 +34,13 @@ def recommend(
     from tagcore.serving import serve_only
 
     serve_only()  # before models are imported
-    from infra.cli.served import do_without_pandas, served_folder
+    from infra.cli.served import import_less, served_folder
 
     if bool(user) == (tags is not None):
         raise ValueError('expected the name of a user, or --tags "some, tags"')
     console = Console(as_json)
     folder = served_folder(model, home, "recommender")
-    do_without_pandas()  # not before: MLflow may have been asked, which does need it
+    import_less()  # not before: MLflow may have been asked, which does need it
     from tagcore.recommender import Recommender
 
     recommender = Recommender.load(folder)

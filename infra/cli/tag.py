@@ -214,10 +214,10 @@ def _is_written(text: "Document") -> bool:
 
 def load_tagger(model: str | None, home: Path | None) -> "Tagger":
     """From a folder, a registry address, or the one champion of the state folder's registry."""
-    from infra.cli.served import do_without_pandas, served_folder
+    from infra.cli.served import import_less, served_folder
 
     folder = served_folder(model, home, "model")
-    do_without_pandas()  # not before: MLflow may have been asked, which does need it
+    import_less()  # not before: MLflow may have been asked, which does need it
     from tagcore.tagger import Tagger
 
     return Tagger.load(folder)

@@ -10,7 +10,7 @@ import numpy as np
 
 from tagcore.text.analysis import Analysis, character_analysis, python_analysis, word_analysis
 from tagcore.text.fields import are_fields
-from tagcore.text.stemming import LANGUAGES, Stemmer, stemmer_of
+from tagcore.text.stemming import Stemmer, languages, stemmer_of
 from tagcore.text.tokens import TOKEN_PATTERN
 from tagcore.text.weighting import NORMS
 
@@ -63,7 +63,7 @@ def _one_of(*values: Any) -> Callable[[Any], bool]:
     return lambda value: any(value is v or (isinstance(value, str) and value == v) for v in values)
 
 
-_RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
+_RULES: dict[str, tuple[Callable[[Any], bool], str | Callable[[], str]]] = {
     "min_df": (_is_frequency, "a number of documents from 1, or a share of them from 0.0 to 1.0"),
     "max_df": (_is_frequency, "a number of documents from 1, or a share of them from 0.0 to 1.0"),
     "max_features": (lambda value: value is None or _is_count(value), "None or a number from 1"),
@@ -72,8 +72,8 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "ngram_range": (_is_range, "(shortest, longest), both from 1, the longest not below the shortest"),
     "stop_words": (_is_stop_list, "None, 'english' or a list of words"),
     "stem": (
-        lambda value: value is None or (isinstance(value, str) and value in LANGUAGES),
-        f"None or a Snowball language: {', '.join(sorted(LANGUAGES))}",
+        lambda value: value is None or (isinstance(value, str) and value in languages()),
+        lambda: f"None or a Snowball language: {', '.join(languages())}",
     ),
     "token_pattern": (_is_pattern, "a regular expression with at most one group"),
     "strip_accents": (
@@ -100,7 +100,8 @@ def check_parameters(params: dict[str, Any]) -> None:
     """Raises ValueError that names the first parameter out of its range, its value and what was expected."""
     for name, (is_right, expected) in _RULES.items():
         if not is_right(params[name]):
-            raise ValueError(f"{name}={params[name]!r:.80}: expected {expected}")
+            told = expected() if callable(expected) else expected
+            raise ValueError(f"{name}={params[name]!r:.80}: expected {told}")
     for name in ("stem", "stop_words"):
         if params[name] is not None and params["analyzer"] != "word":
             raise ValueError(f"{name}={params[name]!r:.80}: expected analyzer='word', got {params['analyzer']!r:.80}")

@@ -3,19 +3,24 @@
 import threading
 from functools import cache, lru_cache
 
-import snowballstemmer
-
-LANGUAGES = frozenset(snowballstemmer.algorithms())
-
 _REMEMBERED = 1 << 17  # words, about 20 MB
 
 
+def languages() -> list[str]:
+    """Names the languages that have stems."""
+    from snowballstemmer import algorithms  # here, as few corpora are stemmed: all its languages are imported
+
+    return sorted(algorithms())
+
+
 class Stemmer:
-    """Stems of words in one of the `LANGUAGES`."""
+    """Stems of words in one of the `languages`."""
 
     def __init__(self, language: str) -> None:
+        from snowballstemmer import stemmer
+
         self._lock = threading.Lock()  # a Snowball stemmer holds the word it is at work on
-        self._stem = lru_cache(_REMEMBERED)(snowballstemmer.stemmer(language).stemWord)
+        self._stem = lru_cache(_REMEMBERED)(stemmer(language).stemWord)
 
     def __call__(self, words: list[str]) -> list[str]:
         with self._lock:

@@ -13,9 +13,11 @@ from tagcore.baselines import KNN, OneVsRestLinear
 from tagcore.models import BOMC, MMSG, PMM, Blend
 from tagcore.tagger import Tagger
 from tagcore.text import Vectoriser
+from tests.workspaces import put_into_service
 
 HEAVY = {"mlflow", "prefect", "sklearn", "pandas", "dask", "distributed", "matplotlib", "sqlalchemy", "httpx", "rich"}
-SLOW_PARTS = {"scipy.stats", "scipy.optimize", "tagcore.readers.open"}
+HEAVY |= {"pydantic", "cffi", "snowballstemmer"}
+SLOW_PARTS = {"scipy.stats", "scipy.optimize", "tagcore.readers.open", "numpy.f2py.crackfortran"}
 TEXTS = ["red apple pie", "green pear tart", "fast red car", "car engine", "blue car"] * 8
 TAGS = [["fruit"], ["fruit", "green"], ["cars"], ["cars", "engines"], ["cars"]] * 8
 
@@ -38,11 +40,11 @@ print(json.dumps(found))
 """
 
 
-def imported(*commands):
+def imported(*commands, **variables):
     """The heavy modules that are imported after each of some commands in one fresh process, and what they said."""
     heavy = json.dumps(sorted(HEAVY | SLOW_PARTS))
     program = [sys.executable, "-c", ASK, heavy, json.dumps(commands)]
-    done = subprocess.run(program, capture_output=True, text=True, env=os.environ, timeout=600, check=False)
+    done = subprocess.run(program, capture_output=True, text=True, env=os.environ | variables, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout), done.stderr
 
@@ -66,6 +68,26 @@ def test_asking_a_stored_model_imports_nothing_that_is_for_training_or_orchestra
     assert len(asked) == 6
     assert dict(zip(asked, found, strict=True)) == {name: [] for name in asked}
     assert said.count("fruit") == len(asked)
+
+
+def test_so_does_asking_the_champion_of_a_state_folder(taggers, tmp_path):
+    put_into_service(tmp_path / "home", "fruit and cars", taggers / "KNN")
+    found, said = imported(["tag", "red apple", "-k", "1"], TAGFLOW_HOME=str(tmp_path / "home"))
+    assert found == [[]]
+    assert "fruit" in said
+
+
+def test_parts_of_numpy_that_are_not_imported_are_there_when_they_are_used():
+    code = (
+        "import sys; from infra.cli.served import import_less; import_less(); import scipy.sparse\n"
+        "assert 'numpy.f2py.crackfortran' not in sys.modules\n"
+        "import numpy as np; np.testing.assert_equal(1, 1)\n"
+        "assert np.f2py.get_include()\n"
+        "from numpy.testing import assert_allclose; assert_allclose(1.0, 1.0)\n"
+        "assert 'numpy.f2py.crackfortran' in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_what_a_model_says_does_not_depend_on_what_is_imported(taggers):

@@ -21,4 +21,5 @@ def embedded_state(home: Path | None) -> Path | None:
     given = {name.upper(): value for name, value in os.environ.items()}
     if "TAGFLOW_CONFIG" in given or "TAGFLOW_MLFLOW" in given or config_file().exists():
         return None
-    return Path(home or given.get("TAGFLOW_HOME", DEFAULT_HOME)).expanduser().absolute()
+    chosen = home or Path(given.get("TAGFLOW_HOME", str(DEFAULT_HOME)))
+    return chosen.expanduser().absolute()

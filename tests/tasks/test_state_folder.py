@@ -15,11 +15,11 @@ def nothing_set(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.parametrize("variable", [None, "TAGFLOW_HOME", "tagflow_home"])
+@pytest.mark.parametrize("given", [{}, {"TAGFLOW_HOME": "elsewhere"}, {"tagflow_home": "~/here"}, {"TAGFLOW_HOME": ""}])
 @pytest.mark.parametrize("home", [None, Path("here"), Path("~/there")])
-def test_it_is_that_of_the_settings(variable, home, monkeypatch):
-    if variable:
-        monkeypatch.setenv(variable, "elsewhere")
+def test_it_is_that_of_the_settings(given, home, monkeypatch):
+    for variable, value in given.items():
+        monkeypatch.setenv(variable, value)
     settings = load_settings(home=home)
     assert embedded_state(home) == settings.state
     assert database_in(settings.state) == settings.database

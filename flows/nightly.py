@@ -120,8 +120,8 @@ def end_night(
         tonight.end()
     trained = [[model.label, read_record(model.model).get("remark", "")] for model in evaluated]
     return [
-        ("How models were trained", ["model", ""], trained),
-        ("Go on, or start over", ["since words were weighed", "", "found", "at most"], tonight.limit_rows()),
+        ("How models were trained", ["model", "how"], trained),
+        ("Go on, or start over", ["since words were weighed", "outcome", "found", "at most"], tonight.limit_rows()),
         (f"{measure} on old and new documents", HEAD, quality_by_hold_out(evaluated, tonight.ledger, measure)),
     ]
 

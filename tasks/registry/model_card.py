@@ -92,4 +92,5 @@ def _tags_by_quality(evaluation: TagEvaluation, n: int = 5) -> tuple[str, str]:
     if not tested.num_rows:
         return "none was tested often enough to say", "likewise"
     order = tested.sort_by([("f1", "descending"), ("train_count", "descending")])["tag"].to_pylist()
-    return ", ".join(map(str, order[:n])), ", ".join(map(str, order[::-1][:n]))
+    best, weakest = order[:n], order[n:][::-1][:n]  # no tag is both
+    return ", ".join(map(str, best)), ", ".join(map(str, weakest)) or "no other was"

@@ -1,6 +1,7 @@
 """Lines of tables, curves and topics: what seeds are averaged over, and what people get to read."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -177,6 +178,11 @@ def test_a_card_tells_of_rules_and_topics():
     assert "| 2 | cars 0.90 |" in card
     plain = tagger_card("KNN", "demo", made, evaluate(Fixed(scores), sp.csr_matrix(scores), TRUTH))
     assert "labels by" not in plain
+    told = re.search(r"Best known tags: (.+)\. Weakest of those tested at least five times: (.+)\.", plain)
+    best, weakest = (set(names.split(", ")) for names in told.groups())
+    assert len(best) == 5
+    assert len(weakest) == 1
+    assert not best & weakest
     assert "(calibrated probabilities of being right; platt calibration)" in plain
     bare = tagger_card("BOMC", "demo", made | {"calibration": "uncalibrated"}, evaluation)
     assert "are no probabilities of being right; uncalibrated" in bare

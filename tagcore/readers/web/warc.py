@@ -106,9 +106,9 @@ def _records(file: InputFile, limits: ReadLimits) -> Iterator[Any]:
                 record = next(records)
         except StopIteration:
             return
-        except ReadError:
+        except (ReadError, MemoryError):
             raise
-        except Exception as error:  # of a damaged file any may come of warcio
+        except Exception as error:  # of a damaged file any other may come of warcio
             raise ReadError(f"{file.name}: not readable as WARC ({shorten(str(error))})") from error
         yield record
 
@@ -143,7 +143,7 @@ def _body(record: Any, limit: int) -> bytes | None:
             stream = record.content_stream()
             while out.tell() <= limit and (data := stream.read(65_536)):
                 out.write(data)
-    except ReadError:
+    except (ReadError, MemoryError):
         raise
     except Exception:
         return None

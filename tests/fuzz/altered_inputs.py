@@ -3,10 +3,12 @@
 How far it is stands on disk, so that a count of hours goes on where it was cut off.
 """
 
+import faulthandler
 import hashlib
 import json
 import mmap
 import os
+import re
 import resource
 import shutil
 import signal
@@ -81,6 +83,8 @@ def count(name: str, parser: Parser, inputs: int, state: Path | None = None, han
                 _serve(name, parser, inputs, shared, scratch)
             before = tally
             end = _watch(pid, shared, hang, lambda before=before: _keep(state, _sum(before, shared, notes)))
+            if end.startswith("hang"):
+                end += f": {_places((scratch / 'stack').read_text())}"
             tally = _sum(before, shared, notes)
             if end:
                 tally.faults.append(f"{tally.next}: {end}")
@@ -118,7 +122,8 @@ def _serve(name: str, parser: Parser, inputs: int, shared: np.ndarray, scratch: 
     folder = Path(tempfile.mkdtemp(dir=scratch))
     first = int(shared[_NEXT])
     last = min(first + _OF_ONE, inputs)
-    with open(scratch / "notes", "a") as notes:
+    with open(scratch / "notes", "a") as notes, open(scratch / "stack", "w") as stack:
+        faulthandler.register(signal.SIGUSR1, stack)  # where it stands, if it hangs
         for number in range(first, last):
             shared[_NEXT] = number
             begun = time.process_time()
@@ -146,6 +151,8 @@ def _watch(pid: int, shared: np.ndarray, hang: float, keep: Callable[[], None]) 
         if shared[_NEXT] != at:
             at, since = shared[_NEXT], now
         if now - since > hang:
+            os.kill(pid, signal.SIGUSR1)
+            time.sleep(0.5)  # to tell where it stands
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
             return f"hang: over {hang:g} s"
@@ -153,6 +160,11 @@ def _watch(pid: int, shared: np.ndarray, hang: float, keep: Callable[[], None]) 
             keep()
             kept = now
         time.sleep(0.05)
+
+
+def _places(stack: str) -> str:
+    """The files and lines of a stack, the last called first."""
+    return " < ".join(f"{name}:{line}" for name, line in re.findall(r'File ".*?([^/"]+)", line (\d+)', stack))
 
 
 def _sum(tally: Tally, shared: np.ndarray, notes: Path) -> Tally:

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from pathlib import Path
 
 import pytest
 
@@ -49,3 +50,4 @@ def test_crashes_hangs_and_other_faults_are_counted_and_a_count_goes_on(tmp_path
     assert (whole.read, whole.refused, whole.next) == (5, 2, 10)
     assert whole.what == {"crash": 1, "hang": 1, "KeyError": 1}
     assert [fault.partition(":")[0] for fault in whole.faults] == ["3", "5", "7"]
+    assert whole.faults[1].startswith(f"5: hang: over 1 s: {Path(__file__).name}:")  # where it stood

@@ -16,6 +16,7 @@ TOKEN_PATTERN = r"(?u)\b\w\w+\b"
 
 _PLANES = 0x20000  # code points folded by table: all scripts and symbols in use but rare Chinese characters
 _SIGMA = 0x3A3  # Σ is σ or ς by its neighbours
+_DOTTED = 0x130  # İ becomes two characters, no other does
 
 
 class Sequences(NamedTuple):
@@ -28,25 +29,25 @@ class Sequences(NamedTuple):
 class WordRule(NamedTuple):
     """What a word is: a run of some characters, of a least length; and Python's way to find all of a text."""
 
-    takes: Callable[[str], bool]
+    takes: Callable[[np.ndarray], np.ndarray]  # marks them in an array of characters
     shortest: int
     find: Callable[[str], list[str]]
 
 
-WORDS = WordRule(lambda character: character.isalnum() or character == "_", 2, re.compile(TOKEN_PATTERN).findall)
-RUNS = WordRule(lambda character: not character.isspace(), 1, str.split)  # of anything between white space
+WORDS = WordRule(lambda text: np.strings.isalnum(text) | (text == "_"), 2, re.compile(TOKEN_PATTERN).findall)
+RUNS = WordRule(lambda text: ~np.strings.isspace(text), 1, str.split)  # of anything between white space
 
 
 @cache
 def folding(lowercase: bool, rule: WordRule = WORDS) -> np.ndarray:
     """Maps a code point to the word character it is stored as, 0 for others, -1 where Python must fold the text."""
-    table = np.zeros(_PLANES, np.int32)
-    for code in range(_PLANES):
-        character = chr(code).lower() if lowercase else chr(code)
-        if len(character) > 1 or (lowercase and code == _SIGMA):
-            table[code] = -1
-        elif rule.takes(character):
-            table[code] = ord(character) or -1  # 0 ends a word
+    every = "".join(map(chr, range(_PLANES)))  # at once: a command that asks a model has no time for a loop
+    folded = every.replace(chr(_DOTTED), "_").lower() if lowercase else every
+    characters = np.frombuffer(folded.encode("utf-32-le", "surrogatepass"), "U1")
+    table = np.where(rule.takes(characters), characters.view(np.int32), 0)
+    table[0] = -1 if rule.takes(characters[:1]).item() else 0  # 0 ends a word
+    if lowercase:
+        table[[_SIGMA, _DOTTED]] = -1
     table[0xD800:0xE000] = -1  # surrogates are not UTF-8
     table.setflags(write=False)
     return table

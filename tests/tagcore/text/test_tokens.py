@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tagcore.text.string_arrays import text_blocks
 from tagcore.text.terms import TermTable
-from tagcore.text.tokens import TOKEN_PATTERN, folding, tokenise
+from tagcore.text.tokens import RUNS, TOKEN_PATTERN, WORDS, folding, tokenise
 from tests.tagcore.text.strategies import texts
 
 
@@ -38,6 +38,21 @@ def test_every_character_of_the_first_planes(lowercase):
     codes = [code for code in range(0x21000) if not 0xD800 <= code < 0xE000]
     rows = [f"x{chr(code)}Y {chr(code)}{chr(code)}" for code in codes]
     assert words_of(pa.array(rows), lowercase=lowercase) == expected(rows, lowercase=lowercase)
+
+
+@pytest.mark.parametrize("lowercase", [True, False])
+@pytest.mark.parametrize(
+    ("rule", "takes"), [(WORDS, lambda one: one.isalnum() or one == "_"), (RUNS, lambda one: not one.isspace())]
+)
+def test_every_character_is_folded_as_python_does_or_left_to_it(rule, takes, lowercase):
+    table = folding(lowercase, rule)
+    for code in (*range(0xD800), *range(0xE000, table.size)):
+        folded = chr(code).lower() if lowercase else chr(code)
+        if len(folded) > 1 or (lowercase and folded == "σ" and code != ord("σ")):
+            assert table[code] == -1
+        else:
+            assert table[code] == ((code and ord(folded)) or -1 if takes(folded) else 0)
+    assert (table[0xD800:0xE000] == -1).all()
 
 
 def test_folding_at_most_doubles_a_character():

@@ -4,7 +4,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Generator, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,12 +87,17 @@ def _read(stream: Any) -> Iterator[bytes]:
 
 def _read_ahead(stream: Any) -> Iterator[bytes]:
     """Reads a stream while another thread expands the next bytes, so that the caller need not wait for them."""
-    with ThreadPoolExecutor(1) as other:
-        data = stream.read(CHUNK)
-        while data:
+    other = ThreadPoolExecutor(1)
+    following = other.submit(stream.read, CHUNK)
+    try:
+        while data := following.result():
             following = other.submit(stream.read, CHUNK)
             yield data
-            data = following.result()
+    finally:
+        # until the stream may be closed, and not until the thread has ended: where garbage collection ends this within
+        # the start of another thread, that one holds a lock which an ending thread needs
+        wait([following])
+        other.shutdown(wait=False)
 
 
 def line_chunks(file: InputFile, limits: ReadLimits) -> Iterator[Chunk]:

@@ -3,7 +3,7 @@
 import io
 import tempfile
 from collections.abc import Iterator
-from contextlib import redirect_stderr
+from contextlib import closing, redirect_stderr
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -99,18 +99,19 @@ class Warc(Source):
 
 def _records(file: InputFile, limits: ReadLimits) -> Iterator[Any]:
     """Reads the records of a file, packed as a whole or one by one or not; ReadError where it is no WARC."""
-    records = ArchiveIterator(_Expanded(file, limits))
-    while True:
-        try:
-            with redirect_stderr(io.StringIO()):  # where warcio tells of lengths that are wrong, with what is there
-                record = next(records)
-        except StopIteration:
-            return
-        except (ReadError, MemoryError):
-            raise
-        except Exception as error:  # of a damaged file any other may come of warcio
-            raise ReadError(f"{file.name}: not readable as WARC ({shorten(str(error))})") from error
-        yield record
+    with closing(_Expanded(file, limits)) as expanded:  # warcio's objects hold one another: they would wait for gc
+        records = ArchiveIterator(expanded)
+        while True:
+            try:
+                with redirect_stderr(io.StringIO()):  # where warcio tells of lengths that are wrong, with what is there
+                    record = next(records)
+            except StopIteration:
+                return
+            except (ReadError, MemoryError):
+                raise
+            except Exception as error:  # of a damaged file any other may come of warcio
+                raise ReadError(f"{file.name}: not readable as WARC ({shorten(str(error))})") from error
+            yield record
 
 
 class _Expanded:

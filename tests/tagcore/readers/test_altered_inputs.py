@@ -1,7 +1,9 @@
 """Altered inputs to every parser, a few of the many that `python -m tests.bench fuzz` takes, and who counts them."""
 
+import gc
 import os
 import signal
+import threading
 import time
 from pathlib import Path
 
@@ -51,3 +53,17 @@ def test_crashes_hangs_and_other_faults_are_counted_and_a_count_goes_on(tmp_path
     assert whole.what == {"crash": 1, "hang": 1, "KeyError": 1}
     assert [fault.partition(":")[0] for fault in whole.faults] == ["3", "5", "7"]
     assert whole.faults[1].startswith(f"5: hang: over 1 s: {Path(__file__).name}:")  # where it stood
+
+
+def test_no_thread_waits_for_garbage_collection_to_end_it(tmp_path):
+    """where that came while another thread began, both stood still for ever."""
+    before = set(threading.enumerate())
+    gc.disable()
+    try:
+        for number in (36_671, 36_679):  # packed, with a record that is none
+            assert not one_input("WARC", parsers()["WARC"], number, tmp_path)
+            for thread in set(threading.enumerate()) - before:
+                thread.join(10)
+                assert not thread.is_alive()
+    finally:
+        gc.enable()

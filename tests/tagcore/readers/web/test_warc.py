@@ -1,10 +1,7 @@
 """Archives of other crawlers, whole, damaged and packed."""
 
-import gc
 import gzip
 import io
-import threading
-from contextlib import nullcontext, suppress
 from random import Random
 
 import pytest
@@ -74,22 +71,6 @@ def test_one_that_is_cut_off_within_a_page_is_told(tmp_path):
     path.write_bytes(archive(True, [(f"/{n}", "200 OK", "text/plain", long) for n in range(2)])[:-20])
     with pytest.raises(ReadError, match=r"a\.warc\.gz: cut off or damaged"):
         read(path)
-
-
-@pytest.mark.parametrize("end", [b"", b"HTTP/1.1 200 OK\r\n\r\n"])
-def test_what_reads_ahead_ends_with_the_reading_and_not_with_garbage_collection(tmp_path, end):
-    """where that came while another thread began, both stood still for ever."""
-    (tmp_path / "a.warc").write_bytes(gzip.compress(archive() + end))
-    before = set(threading.enumerate())
-    gc.disable()
-    try:
-        with suppress(ReadError) if end else nullcontext():
-            read(tmp_path / "a.warc")
-        for thread in set(threading.enumerate()) - before:
-            thread.join(10)
-            assert not thread.is_alive()
-    finally:
-        gc.enable()
 
 
 def test_a_record_of_a_wrong_length_or_without_an_address_is_told_in_our_words(tmp_path, capfd):

@@ -318,9 +318,30 @@ TAGCORE = (
     Fault(
         "an archive that is cut off ends there, without a word",
         "tagcore/readers/web/warc.py",
-        "    except ReadError:\n        raise\n    except Exception:\n        return None\n",
+        "    except (ReadError, MemoryError):\n        raise\n    except Exception:\n        return None\n",
         "    except Exception:\n        return None\n",
         "tests/tagcore/readers/web/test_warc.py",
+    ),
+    Fault(
+        "what reads ahead is left to garbage collection",
+        "tagcore/readers/web/warc.py",
+        "        self._chunks.close()\n",
+        "        pass\n",
+        "tests/tagcore/readers/test_altered_inputs.py -k garbage",
+    ),
+    Fault(
+        "two texts that share a band are not compared",
+        "tagcore/readers/web/near_duplicates.py",
+        "return counts[places] > 1",
+        "return counts[places] > 2",
+        "tests/tagcore/readers/web/test_near_duplicates.py",
+    ),
+    Fault(
+        "a logistic curve is turned round",
+        "tagcore/numeric/logistic.py",
+        "np.exp(-z)",
+        "np.exp(z)",
+        "tests/tagcore/numeric/test_logistic.py",
     ),
     Fault(
         "half a letter in an address parts path and query",

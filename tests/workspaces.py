@@ -9,6 +9,7 @@ from pydantic import SecretStr
 
 from tasks.cluster.backends import Cluster
 from tasks.registry.client import Registry, require_reachable
+from tasks.registry.in_service import promote_by_hand
 from tasks.settings import Settings
 from tasks.workspace import Workspace
 
@@ -31,14 +32,14 @@ def registry_at(folder: Path) -> Registry:
     return new_registry_at(folder)
 
 
-def put_into_service(home: Path, name: str, stored: Path) -> None:
-    """Makes a copy of a stored model the champion of the registry in a state folder."""
-    place = home / "mlartifacts" / name
+def make_champion(home: Path, name: str, stored: Path) -> None:
+    """Puts a copy of a stored model into service in the registry of a state folder."""
+    place, registry = home / "mlartifacts" / name, registry_at(home)
     shutil.copytree(stored, place / "artifacts" / "model")
-    with registry_at(home).open() as client:
+    with registry.open() as client:
         client.create_registered_model(name)
         client.create_model_version(name, place.as_uri())
-        client.set_registered_model_alias(name, "champion", "1")
+    promote_by_hand(registry, name, "1")
 
 
 @cache

@@ -34,7 +34,8 @@ def recommend(
     from tagcore.serving import serve_only
 
     serve_only()  # before models are imported
-    from infra.cli.served import import_less, served_folder
+    from infra.cli.fewer_imports import import_less
+    from infra.cli.served import served_folder
 
     if bool(user) == (tags is not None):
         raise ValueError('expected the name of a user, or --tags "some, tags"')

@@ -214,7 +214,8 @@ def _is_written(text: "Document") -> bool:
 
 def load_tagger(model: str | None, home: Path | None) -> "Tagger":
     """From a folder, a registry address, or the one champion of the state folder's registry."""
-    from infra.cli.served import import_less, served_folder
+    from infra.cli.fewer_imports import import_less
+    from infra.cli.served import served_folder
 
     folder = served_folder(model, home, "model")
     import_less()  # not before: MLflow may have been asked, which does need it

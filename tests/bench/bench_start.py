@@ -22,7 +22,7 @@ from tagcore.models import BOMC, MMSG, PMM, Blend
 from tagcore.synthetic.corpus import demo_corpus
 from tagcore.tagger import Tagger
 from tagcore.text import Vectoriser
-from tests.workspaces import put_into_service
+from tests.workspaces import make_champion
 
 DOCUMENTS = 2000
 TIMES = 5
@@ -41,7 +41,7 @@ def run(data: Path | None) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as scratch:
         for folder in _taggers(Path(scratch)):
             rows.append(_row(f"tagflow tag: {folder.name}", [*command, "tag", TEXT, "--model", str(folder)]))
-            put_into_service(home := Path(scratch, "homes", folder.name), "demo", folder)
+            make_champion(home := Path(scratch, "homes", folder.name), "demo", folder)
             rows.append(_row(f"tagflow tag: {folder.name} in service", [*command, "tag", TEXT, "--home", str(home)]))
     return rows
 

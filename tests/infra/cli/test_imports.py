@@ -13,7 +13,7 @@ from tagcore.baselines import KNN, OneVsRestLinear
 from tagcore.models import BOMC, MMSG, PMM, Blend
 from tagcore.tagger import Tagger
 from tagcore.text import Vectoriser
-from tests.workspaces import put_into_service
+from tests.workspaces import make_champion
 
 HEAVY = {"mlflow", "prefect", "sklearn", "pandas", "dask", "distributed", "matplotlib", "sqlalchemy", "httpx", "rich"}
 HEAVY |= {"pydantic", "cffi", "snowballstemmer"}
@@ -71,7 +71,7 @@ def test_asking_a_stored_model_imports_nothing_that_is_for_training_or_orchestra
 
 
 def test_so_does_asking_the_champion_of_a_state_folder(taggers, tmp_path):
-    put_into_service(tmp_path / "home", "fruit and cars", taggers / "KNN")
+    make_champion(tmp_path / "home", "fruit and cars", taggers / "KNN")
     found, said = imported(["tag", "red apple", "-k", "1"], TAGFLOW_HOME=str(tmp_path / "home"))
     assert found == [[]]
     assert "fruit" in said
@@ -79,7 +79,7 @@ def test_so_does_asking_the_champion_of_a_state_folder(taggers, tmp_path):
 
 def test_parts_of_numpy_that_are_not_imported_are_there_when_they_are_used():
     code = (
-        "import sys; from infra.cli.served import import_less; import_less(); import scipy.sparse\n"
+        "import sys; from infra.cli.fewer_imports import import_less; import_less(); import scipy.sparse\n"
         "assert 'numpy.f2py.crackfortran' not in sys.modules\n"
         "import numpy as np; np.testing.assert_equal(1, 1)\n"
         "assert np.f2py.get_include()\n"

@@ -1,4 +1,7 @@
-"""What every model of ratings is: it learns who gave which value to what, predicts values and recommends items."""
+"""What every model of ratings is: it learns who gave which value to what, predicts values and recommends items.
+
+A new one is a file of `tagcore/baselines/ratings/`, or a folder of `tagcore/models/`, and a line in its `__init__`.
+"""
 
 from typing import Any, Self
 
@@ -47,6 +50,10 @@ class RatingModel(Estimator, abstract=True):
 
         Models that learn in rounds keep checkpoints.
         """
+        if not isinstance(ratings, Ratings):
+            raise ValueError(
+                f"ratings is a {type(ratings).__name__}, expected tagcore.Ratings of users, items and values"
+            )
         if not len(ratings):
             raise ValueError("there are no ratings to learn from")
         if taggings is not None:

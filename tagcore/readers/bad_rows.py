@@ -42,7 +42,7 @@ class RejectedRows:
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
-        self.count = 0
+        self.count = self.lines = 0
         self._filling = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}") if path else None
         self._out: IO[str] | None = None
 
@@ -52,6 +52,7 @@ class RejectedRows:
         if self._out is None:
             raise bad
         self.count += 1
+        self.lines += row.rstrip(b"\r\n").count(b"\n") + 1
         text = row[: 4 * _KEPT].decode(errors="replace")
         note = {"file": file, "line": line, "reason": str(bad), "row": text[:_KEPT]}
         self._out.write(json.dumps(note) + "\n")
@@ -73,6 +74,12 @@ class RejectedRows:
             os.replace(self._filling, self.path)
         else:
             self._filling.unlink(missing_ok=True)
+
+
+def rows_left_out(rows: int, lines: int) -> str:
+    """Tells how many rows were left out, and of how many lines where a row has several."""
+    told = "1 bad row" if rows == 1 else f"{rows:,} bad rows"
+    return f"{told} ({lines:,} lines) left out" if lines > rows else f"{told} left out"
 
 
 def shorten(value: Any) -> str:

@@ -9,16 +9,17 @@ from tagcore.readers.bad_rows import BadValue, ReadError
 from tagcore.readers.csv_table import CsvLimits, CsvTable
 from tagcore.readers.ids import DocumentIds
 from tagcore.readers.input_files import InputFile
-from tagcore.readers.records import DEFAULT_NAMES, BlockBuilder, TextOptions, looks_like_html
+from tagcore.readers.records import DEFAULT_NAMES, BlockBuilder, TextOptions
 from tagcore.readers.source import Source
+from tagcore.readers.tag_cells import TagCells, found_out
 
 _PART = 2048  # rows
-_SEPARATORS = "|;,"
 
 
 @dataclass(frozen=True, kw_only=True)
 class CsvOptions(TextOptions, CsvLimits):
-    """`tag_separator`: by default the first of | ; , that any of the first 2,048 tag cells holds, else white space."""
+    """`tag_separator`: by default that of | ; , which most of the first 2,048 tag cells hold, else white space; cells
+    like ["a", "b"] are then read as lists."""
 
     tag_separator: str | None = None
 
@@ -38,29 +39,26 @@ class Csv(Source):
     Options = CsvOptions
 
     def _raw_blocks(self) -> Iterator[Block]:
-        separator, html = self._separator(), self.options.html
-        if self.options.tag_separator is None:
-            between = "white space" if separator is None else repr(separator)
-            self.remark = f"tags are split at {between}, which the option tag_separator changes"
+        cells, html = self._tag_cells(), self.options.html
         ids = DocumentIds(self.files)
         for number, file in enumerate(self.files):
             rows = BlockBuilder(self.tags, ids, number, file.split, self._id_prefix(file), self.options.further)
             more = True
             table = self._table(file)
             while more:
-                more = self._fill(rows, table, separator)
+                more = self._fill(rows, table, cells)
                 if rows:
-                    html = looks_like_html(rows.texts) if html is None else html
+                    html = rows.look_like_html() if html is None else html
                     yield rows.block(html)
 
-    def _fill(self, rows: BlockBuilder, table: CsvTable, separator: str | None) -> bool:
+    def _fill(self, rows: BlockBuilder, table: CsvTable, cells: TagCells) -> bool:
         """Reads up to one part; False at the end of the file."""
         while len(rows) < _PART:
             try:
                 record = table.record()
                 if record is None:
                     return False
-                rows.add(table.line, {**record, "tags": split_tags(record.get("tags"), separator)})
+                rows.add(table.line, {**record, "tags": cells.tags(record.get("tags"))})
             except BadValue as error:
                 self._rejected_rows.add(table.file.name, table.line, error.value, error.expected, b"".join(table.raw))
         return True
@@ -68,25 +66,24 @@ class Csv(Source):
     def _table(self, file: InputFile) -> CsvTable:
         return CsvTable(file, self.options, partial(_columns, self.options))
 
-    def _separator(self) -> str | None:
-        """Finds out what stands between tags; None is white space."""
+    def _tag_cells(self) -> TagCells:
+        """Finds out how tags stand in their cells, unless the options say it."""
         if self.options.tag_separator is not None:
-            return self.options.tag_separator
-        table, seen = self._table(self.files[0]), set[str]()
+            return TagCells(self.options.tag_separator, lists=False)
+        cells, self.remark = found_out(self._first_cells())
+        return cells
+
+    def _first_cells(self) -> Iterator[str]:
+        table = self._table(self.files[0])
         for _ in range(_PART):
             try:
                 record = table.record()
             except BadValue:
                 continue
             if record is None:
-                break
-            seen.update(record.get("tags") or "")
-        return next((s for s in _SEPARATORS if s in seen), None)
-
-
-def split_tags(cell: str | None, separator: str | None) -> list[str]:
-    """Splits a cell into tags, by white space where the separator is None. Empty ones do not count: a|b| has two."""
-    return [tag for tag in (cell or "").split(separator) if tag and not tag.isspace()]
+                return
+            if cell := record.get("tags"):
+                yield cell
 
 
 def _columns(options: CsvOptions, where: str, header: list[str]) -> dict[str, int]:

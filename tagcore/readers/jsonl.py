@@ -8,7 +8,7 @@ from tagcore.corpus import Block
 from tagcore.readers.bad_rows import BadValue, not_utf8
 from tagcore.readers.ids import DocumentIds
 from tagcore.readers.input_files import InputFile
-from tagcore.readers.records import DEFAULT_NAMES, BlockBuilder, TextOptions, looks_like_html
+from tagcore.readers.records import DEFAULT_NAMES, BlockBuilder, TextOptions
 from tagcore.readers.source import Source
 
 _MOST_KEYS = 1000  # remembered to say what there is when a named key is not
@@ -39,7 +39,7 @@ class Jsonl(Source):
                     if raw and not raw.isspace():
                         self._add(file, rows, line, raw)
                 if rows:
-                    html = looks_like_html(rows.texts) if html is None else html
+                    html = rows.look_like_html() if html is None else html
                     yield rows.block(html)
 
     def _add(self, file: InputFile, rows: BlockBuilder, line: int, raw: bytes) -> None:

@@ -27,6 +27,7 @@ from tagcore.readers.parquet import MAGIC as _PARQUET
 from tagcore.readers.parquet import Parquet
 from tagcore.readers.qrels import Qrels
 from tagcore.readers.rcv1.reader import Rcv1
+from tagcore.readers.records import how_to_name
 from tagcore.readers.sgml.reader import Sgml
 from tagcore.readers.source import Source
 from tagcore.readers.stackexchange import StackExchange
@@ -197,7 +198,7 @@ def find_files(path: Path, format_: str | None, limits: ReadLimits) -> tuple[str
         wanted = f"files of format {format_}" if format_ else RECOGNISED
         raise ReadError(f"{path}: not recognised; expected {wanted}")
     if len(kinds) > 1:
-        raise ReadError(f"{path}: holds files of several formats, {', '.join(kinds)}; name one by format=...")
+        raise ReadError(f"{path}: holds files of several formats, {', '.join(kinds)}: {how_to_name('format')}")
     return kinds[0], _train_before_test([file for _, file in recognised])
 
 

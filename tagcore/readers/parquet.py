@@ -10,7 +10,7 @@ from tagcore.corpus import Block
 from tagcore.readers.bad_rows import BadValue, ReadError, shorten
 from tagcore.readers.ids import DocumentIds
 from tagcore.readers.input_files import InputFile
-from tagcore.readers.records import DEFAULT_NAMES, BlockBuilder, TextOptions, looks_like_html
+from tagcore.readers.records import DEFAULT_NAMES, BlockBuilder, TextOptions
 from tagcore.readers.source import Source
 
 MAGIC = b"PAR1"
@@ -37,7 +37,7 @@ class Parquet(Source):
                         raw = str(record).encode(errors="replace")
                         self._rejected_rows.add(file.name, line, error.value, error.expected, raw)
                 if rows:
-                    html = looks_like_html(rows.texts) if html is None else html
+                    html = rows.look_like_html() if html is None else html
                     yield rows.block(html)
 
     def _batches(self, file: InputFile) -> Iterator[list[dict[str, Any]]]:

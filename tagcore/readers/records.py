@@ -26,6 +26,7 @@ DEFAULT_NAMES: Mapping[str, tuple[str, ...]] = {
     "split": ("split",),
 }
 _STRINGS = ("url", "title", "text", "language")
+_WRITTEN = ("title", "text")  # what may be HTML
 _SPLITS = ("train", "test")
 _MOST = 2**53  # beyond it a count is no longer exact as a float
 # an opening tag alone proves nothing: mathematics has a<b and b>c
@@ -37,7 +38,7 @@ _Tagging = tuple[str, str | None, int, datetime | None]  # tag, user, count, tim
 
 @dataclass(frozen=True, kw_only=True)
 class TextOptions(ReadLimits):
-    """Names of the columns where they differ from the usual ones; whether texts are HTML (None: the texts decide).
+    """Names of the columns where they differ from the usual ones; whether they hold HTML (None: it is found out).
 
     `fields` names further columns to keep beside title and text, such as description or comments.
     """
@@ -132,14 +133,15 @@ class BlockBuilder:
     def __len__(self) -> int:
         return len(self._columns["id"])
 
-    @property
-    def texts(self) -> list[str | None]:
-        return self._columns["text"]
+    def look_like_html(self) -> bool:
+        """Whether at least one in ten of the first thousand texts, or of the titles, holds a well-known HTML tag."""
+        return any(_hold_html(self._columns[field]) for field in _WRITTEN)
 
     def block(self, html: bool) -> Block:
         """Returns the records so far as a Block and forgets them."""
         if html:
-            self._columns["text"] = list(map(_without_markup, self._columns["id"], self.texts))
+            for field in _WRITTEN:
+                self._columns[field] = list(map(_without_markup, self._columns["id"], self._columns[field]))
             self._fields = [
                 {name: plain for name, text in fields.items() if (plain := _without_markup(id_, text))}
                 for id_, fields in zip(self._columns["id"], self._fields, strict=True)
@@ -162,8 +164,7 @@ def how_to_name(field: str) -> str:
     return f"name the right one by {field}=NAME (--option {field}=NAME, in a recipe data.options.{field})"
 
 
-def looks_like_html(texts: Sequence[str | None]) -> bool:
-    """Whether at least one in ten of the first thousand texts holds a well-known HTML tag."""
+def _hold_html(texts: Sequence[str | None]) -> bool:
     some = [t for t in texts[:1000] if t]
     return bool(some) and sum(bool(_HTML.search(t)) for t in some) * 10 >= len(some)
 

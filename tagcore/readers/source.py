@@ -79,6 +79,11 @@ class Source(ABC):
         return self._rejected_rows.count
 
     @property
+    def rejected_lines(self) -> int:
+        """Number of lines that these rows have."""
+        return self._rejected_rows.lines
+
+    @property
     def inputs(self) -> list[Path]:
         """Lists every file that the documents depend on."""
         return list(dict.fromkeys(file.path for file in self.files))

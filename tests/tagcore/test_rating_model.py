@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from tagcore.base import MODELS, load_estimator, registered_models
+from tagcore.baselines import DampedBiases
 from tagcore.rating_model import UNKNOWN, RatingModel
 from tagcore.ratings import Ratings, UserTaggings
 from tagcore.shards import InProcess
@@ -61,6 +62,11 @@ def test_of_a_pair_rated_twice_the_last_counts():
     mean = MODELS["ItemMean"]().fit(twice)
     assert mean.predict([0], [0]).tolist() == [3.5]
     assert mean.rated_items_.tolist() == [0, 0]
+
+
+def test_what_is_no_ratings_is_named():
+    with pytest.raises(ValueError, match=r"ratings is a list, expected tagcore\.Ratings"):
+        DampedBiases().fit([[1, 2]])
 
 
 @EVERY

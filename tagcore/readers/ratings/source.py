@@ -36,15 +36,15 @@ class RatingsSource:
 
     A time is a number of seconds since 1970 or ISO 8601 text, in UTC where it names no zone. Users and items that are
     only in the table of tags have a name, but no rating. Tags are lower-cased and their white space is evened out; a
-    tagging that is there twice counts once. `rejected` is the number of rows that were left out, `remark` says how
-    the files were understood.
+    tagging that is there twice counts once. `rejected` is the number of rows that were left out, `rejected_lines`
+    that of their lines, `remark` says how the files were understood.
     """
 
     def __init__(self, path: Path | str, **options: Any) -> None:
         self.options = RatingOptions.of(options)
         self.path = Path(path)
         self.files = find_files(self.path, self.options)
-        self.rejected = 0
+        self.rejected = self.rejected_lines = 0
         self.remark = ""
 
     def fingerprint(self) -> str:
@@ -73,7 +73,7 @@ class RatingsSource:
             titles = None if self.files.titles is None else reading.titles(self.files.titles)
             if self.files.genres is not None:
                 reading.genres(self.files.genres)
-            self.rejected = rejected.count
+            self.rejected, self.rejected_lines = rejected.count, rejected.lines
         if not table.num_rows:
             why = f": all {self.rejected} rows were rejected" if self.rejected else ""
             raise ReadError(f"{self.files.ratings.file.name}: no ratings{why}")

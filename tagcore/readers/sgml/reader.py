@@ -50,7 +50,7 @@ class _RawStory(NamedTuple):
 
 
 class Sgml(Source):
-    """The id of a story is its NEWID, its date counts as UTC. Bytes are read as Latin-1."""
+    """The id of a story is its NEWID, its date, when it was tagged too, counts as UTC. Bytes are read as Latin-1."""
 
     format = "sgml"
     Options = SgmlOptions
@@ -79,10 +79,10 @@ class Sgml(Source):
         if part is None and self.options.unused == "drop":
             return
         record = sgml_story.record(story, attributes, self.options.field)
-        if shared is not None:
-            record["tags"] = [tag for tag in record["tags"] if tag in shared]
-        if record["tags"] or self.options.subset == "all":
-            rows.add(raw_story.line, {**record, "split": part})
+        tags = [tag for tag in dict.fromkeys(record["tags"]) if shared is None or tag in shared]
+        if tags or self.options.subset == "all":
+            tagged = [{"tag": tag, "time": record["fetched_at"]} for tag in tags]
+            rows.add(raw_story.line, {**record, "tags": tagged, "split": part})
 
     def _shared_tags(self) -> set[str]:
         """Collects the tags that stories of both parts have, in a pass of its own."""

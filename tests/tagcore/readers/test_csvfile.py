@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tagcore.readers import open_source
-from tagcore.readers.bad_rows import BadRow, ReadError
+from tagcore.readers.bad_rows import BadRow, ReadError, rows_left_out
 from tests.tagcore.readers.helpers import gzipped, read, zipped
 
 TABLE = '"id","title","content","tags"\n"7","A","one\n""two"", three","red green"\n8,B,four,\n'
@@ -57,8 +58,11 @@ def test_a_comma_beats_what_parts_the_header_no_better(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("cell", "told"), [("a|b", "'|'"), ("a b", "white space")])
 def test_how_tags_were_split_is_told_where_it_was_found_out(tmp_path: Path, cell: str, told: str) -> None:
     path = table(tmp_path / "a.csv", f"text,tags\nx,{cell}\n")
-    assert read(path).source.remark == f"tags are split at {told}, which the option tag_separator changes"
+    expected = f"tags are split at {told} (such as 'a', 'b'), which the option tag_separator changes"
+    assert read(path).source.remark == expected
     assert read(path, tag_separator="|").source.remark == ""
+    lists = table(tmp_path / "b.csv", "text,tags\nx,\"['a b', 'c']\"\ny,\"['c', 'd', 'e']\"\nz,f\n")
+    assert read(lists).source.remark == "tags are read as lists (such as 'a b', 'c', 'd')"
 
 
 @pytest.mark.parametrize(
@@ -76,6 +80,68 @@ def test_what_separates_tags_is_found_out(tmp_path: Path, cells: list[str], tags
         "tags,text\n" + "".join(f"{c},x\n" if "," not in c else f'"{c.strip(chr(34))}",x\n' for c in cells),
     )
     assert read(path).tags == tags
+
+
+@pytest.mark.parametrize(
+    ("usual", "stray", "tags"),
+    [("a,b", "c|d", ["a", "b", "c|d"]), ("a|b, c", "d,e", ["a", "b, c", "d,e"]), ("a b", "c,d", ["a", "b", "c,d"])],
+)
+def test_one_cell_with_another_separator_decides_nothing(
+    tmp_path: Path, usual: str, stray: str, tags: list[str]
+) -> None:
+    cells = [usual] * 300
+    cells[7] = stray
+    path = table(tmp_path / "a.csv", "tags,text\n" + "".join(f'"{cell}",x\n' for cell in cells))
+    assert list(read(path).source.tags) == tags
+
+
+def test_tags_of_several_words_stay_whole_where_some_cells_have_separators(tmp_path: Path) -> None:
+    rows = ["science fiction,x\n"] * 15 + ['"art history, jazz",x\n']
+    got = read(table(tmp_path / "a.csv", "tags,text\n" + "".join(rows)))
+    assert list(got.source.tags) == ["science fiction", "art history", "jazz"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "tags"),
+    [
+        ('["a", "b c"]', ["a", "b c"]),
+        ("['a', 'it\\'s', \"b's\"]", ["a", "it's", "b's"]),
+        ("[ 'a' , 'b' ] ", ["a", "b"]),
+        ('["it\'s \\ud83d\\ude00", ""]', ["it's \U0001f600"]),
+        ("[]", []),
+        ("[1, 23]", ["1", "23"]),
+        ("[meta] b", ["[meta]", "b"]),
+    ],
+)
+def test_lists_in_cells_are_read_as_lists(tmp_path: Path, cell: str, tags: list[str]) -> None:
+    out = io.StringIO()
+    csv.writer(out).writerows([["text", "tags"], ["x", cell], ["y", "one two"]])
+    assert read(table(tmp_path / "a.csv", out.getvalue())).tags == [tags, ["one", "two"]]
+
+
+def test_a_list_is_taken_apart_where_a_separator_was_told(tmp_path: Path) -> None:
+    assert read(table(tmp_path / "a.csv", "text;tags\nx;['a','b']\n"), tag_separator=",").tags == [["['a'", "'b']"]]
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        ('["a", "b"', "a whole list of tags, such as"),
+        ("['a' 'b']", "a whole list of tags, such as"),
+        ("['a', b]", "a whole list of tags, such as"),
+        ("['\\U00ffffff']", "a whole list of tags, such as"),
+        ('["a", null]', "a list of tags that are texts"),
+        ('["\\ud800"]', "no half surrogate"),
+        ('["' + "[" * 100_000, "a whole list of tags, such as"),
+    ],
+)
+def test_a_broken_list_is_a_bad_row(tmp_path: Path, cell: str, expected: str) -> None:
+    out = io.StringIO()
+    csv.writer(out).writerows([["text", "tags"], ["x", cell], ["y", "fine"]])
+    path = table(tmp_path / "a.csv", out.getvalue())
+    with pytest.raises(BadRow, match=f"line 2: found .*{expected}"):
+        read(path)
+    assert read(path, skip_bad_rows=tmp_path / "rejected").tags == [["fine"]]
 
 
 def test_what_separates_tags_can_be_said(tmp_path: Path) -> None:
@@ -135,6 +201,46 @@ def test_a_quote_that_never_ends(tmp_path: Path) -> None:
         read(path)
     with pytest.raises(BadRow, match=r"line 3: .*at most 100 bytes"):
         read(path, row_bytes=100)
+
+
+def test_a_quote_that_is_not_closed_costs_its_line_alone(tmp_path: Path) -> None:
+    lines = [f"word {n},t{n % 3}" for n in range(600)]
+    lines[50] = '"' + lines[50]
+    for last in ("", '"quoted, too",x\n'):  # the quote is open to the end, or to another one
+        path = table(tmp_path / "a.csv", "text,tags\n" + "\n".join(lines) + "\n" + last)
+        ends = 602 if last else 601
+        with pytest.raises(BadRow, match=f"line 52: .*; a quote joins lines 52 to {ends}$"):
+            read(path)
+        got = read(path, skip_bad_rows=tmp_path / "rejected")
+        assert (len(got.documents), got.source.rejected) == (600 if last else 599, 1)
+        assert rows_left_out(got.source.rejected, got.source.rejected_lines) == "1 bad row left out"
+        (note,) = map(json.loads, (tmp_path / "rejected").read_text().splitlines())
+        assert (note["line"], note["row"]) == (52, '"word 50,t2\n')
+
+
+def test_lines_that_a_quote_joins_are_told(tmp_path: Path) -> None:
+    path = table(tmp_path / "a.csv", 'text,tags\n"a,b\nc\nd",e,f\nlast,fine\n')
+    got = read(path, skip_bad_rows=tmp_path / "rejected")
+    assert [d["text"] for d in got.documents] == ["last"]
+    assert rows_left_out(got.source.rejected, got.source.rejected_lines) == "1 bad row (3 lines) left out"
+    assert "found 3, expected 2 fields as in the header; a quote joins lines 2 to 4" in (
+        tmp_path / "rejected"
+    ).read_text(encoding="utf-8")
+
+
+def test_lines_that_a_long_row_joined_are_read_again(tmp_path: Path) -> None:
+    path = table(tmp_path / "a.csv", 'text,tags\n"open,x\n' + "more,z\n" * 50)
+    got = read(path, row_bytes=100, skip_bad_rows=tmp_path / "rejected")
+    assert ([d["text"] for d in got.documents], got.source.rejected) == (["more"] * 50, 1)
+
+
+def test_no_line_is_read_again_and_again(tmp_path: Path) -> None:
+    """Each of these lines would join all that follow."""
+    path = table(tmp_path / "a.csv", 'text,tags\n"open,x\n' + 'x",y,"z\n' * 20_000 + "fine,x\n" * 300)
+    got = read(path, row_bytes=1000, skip_bad_rows=tmp_path / "rejected")
+    assert {d["text"] for d in got.documents} == {"fine"}
+    assert got.source.rejected < 1000
+    assert got.source.rejected_lines + len(got.documents) == 20_301
 
 
 def test_other_fields(tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -111,8 +113,24 @@ def test_html_is_stripped_where_the_texts_hold_it(tmp_path: Path) -> None:
     page = {"text": "<p>red <b>apples</b></p>", "tags": ["t"]}
     assert read(jsonl(tmp_path / "a.jsonl", page)).documents[0]["text"].split() == ["red", "apples"]
     assert read(tmp_path / "a.jsonl", html=False).documents[0]["text"] == page["text"]
-    plain = [{"text": f"if a<b and b>{i}", "tags": ["t"]} for i in range(20)]
-    assert read(jsonl(tmp_path / "b.jsonl", *plain)).documents[3]["text"] == "if a<b and b>3"
+    plain = [{"text": f"if a<b and b>{i}", "title": f"a<b>{i}", "tags": ["t"]} for i in range(20)]
+    fourth = read(jsonl(tmp_path / "b.jsonl", *plain)).documents[3]
+    assert (fourth["title"], fourth["text"]) == ("a<b>3", "if a<b and b>3")
+
+
+@pytest.mark.parametrize("text", ["<p>red</p>", "red", None])
+@pytest.mark.parametrize("form", ["a.jsonl", "a.csv", "a.parquet"])
+def test_html_in_titles_is_stripped_as_in_texts(tmp_path: Path, form: str, text: str | None) -> None:
+    path, row = tmp_path / form, {"title": "<b>A &amp; B</b>", "text": text, "tags": ["t"]}
+    if form == "a.jsonl":
+        jsonl(path, row)
+    elif form == "a.csv":
+        path.write_text(f"title,text,tags\n{row['title']},{text or ''},t\n")
+    else:
+        pq.write_table(pa.Table.from_pylist([row]), path)
+    (document,) = read(path).documents
+    assert (document["title"], document["text"]) == ("A & B", "red" if text else text)
+    assert read(path, html=False).documents[0]["title"] == row["title"]
 
 
 @pytest.mark.parametrize(

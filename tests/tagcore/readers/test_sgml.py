@@ -64,6 +64,14 @@ def test_a_story(tmp_path: Path) -> None:
     assert got.source.format == "sgml"
 
 
+def test_a_story_was_tagged_at_its_date_and_with_a_topic_once(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.sgm", story(5, ("cocoa", "grain", "cocoa")), story(6, ("tea",), date="none"))
+    (block,) = open_source(path).blocks()
+    time = datetime(1987, 2, 26, 15, 1, 1, 790_000, UTC)
+    assert block.taggings["document"].to_pylist() == [0, 0, 1]
+    assert block.taggings["time"].to_pylist() == [time, time, None]
+
+
 def test_other_categories_as_tags(tmp_path: Path) -> None:
     path = write(tmp_path / "a.sgm", story())
     assert read(path, field="places").tags == [["usa"]]

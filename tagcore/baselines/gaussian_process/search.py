@@ -10,7 +10,7 @@ from tagcore.numeric.covariance import COVARIANCES, Covariance
 from tagcore.numeric.dots import Matrix, squared_distances
 from tagcore.numeric.scale_search import descend_logs
 
-_LOG_LENGTH, _LOG_AMPLITUDE = (-3.0, 5.0), (-2.0, 5.0)
+LOG_LENGTH, LOG_AMPLITUDE = (-3.0, 5.0), (-2.0, 5.0)  # bounds
 _RESTARTS = 4
 _ARD_STEPS = 4  # times as many where every column has a length scale
 _MEASURED = 200  # rows whose distances say how far apart rows are
@@ -75,6 +75,6 @@ def _climb(evidence: Evidence, start: Scales, max_iter: int) -> tuple[Scales, fl
             return 1e300, np.zeros_like(logs)  # no such covariance: the line search comes back from here
         return -value, -slopes
 
-    bounds = [_LOG_LENGTH] * start.lengths.size + [_LOG_AMPLITUDE]
+    bounds = [LOG_LENGTH] * start.lengths.size + [LOG_AMPLITUDE]
     found = descend_logs(downhill, start.lengths.size, start.logs, bounds, max_iter)
     return Scales.of_logs(found.x), -float(found.fun)

@@ -7,6 +7,7 @@ from scipy.linalg import cholesky, solve_triangular
 
 from tagcore.base import block_rows, require_array
 from tagcore.baselines.gaussian_process.bound import Bound
+from tagcore.baselines.gaussian_process.left_out import refine_scales
 from tagcore.baselines.gaussian_process.model import (
     AMPLITUDE,
     LENGTH,
@@ -34,7 +35,8 @@ class VBGP(CovarianceModel):
     independent, which gives a lower bound on the evidence. At its maximum f̃ = K (K + I)⁻¹ ỹ, the fixed point of the
     paper; it is found here by L-BFGS, as the bound is concave in f̃. The sparse form learns from active rows alone:
     those whose ỹ is farthest from f̃ under the model of the active ones before, in up to 100 stages. Scales are those
-    of the highest bound among `search_rows` of all rows.
+    under which each of `search_rows` of the rows is best foretold by the others: the highest bound, which is loose,
+    has scales that explain little. With `ard` the bound tells how the length scales of columns compare.
 
     Parameters
     ----------
@@ -85,7 +87,9 @@ class VBGP(CovarianceModel):
         if params["search_steps"]:
             few = stratified(y, params["search_rows"], rng)
             bound = Bound(name, X[few], y[few], np.zeros((few.size, n_classes)))
-            scales = best_scales(bound, scales, params["search_steps"], nothing(few.size, n_classes))
+            if params["ard"]:  # which columns matter, the bound knows
+                scales = best_scales(bound, scales, params["search_steps"], nothing(few.size, n_classes))
+            scales = refine_scales(bound, scales, params["search_steps"])
         size = active_count(params["active"], y.size, n_classes)
         rows = stratified(y, size if size == y.size else n_classes, rng)
         weights = np.zeros((rows.size, n_classes))

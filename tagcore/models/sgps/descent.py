@@ -3,7 +3,8 @@
 P(m|x) = softmax_m(-‖x - z_m‖² / 2h²), ls(x) = Σ P(m|x) over prototypes of other classes; the loss is the mean of ls.
 A row pulls prototypes of its class towards itself and pushes others away, by how undecided it is; rows with
 ls(1 - ls) below the window do not pull at all. A round is an epoch of synchronous mini-batches: each takes rows of
-every shard, so that the result depends on the shards alone.
+every shard, so that the result depends on the shards alone. While they move, prototypes are the columns of an array
+(D × M): rows of words touch some of its rows, which lie together.
 """
 
 from dataclasses import dataclass
@@ -12,11 +13,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.numeric.dots import Matrix, dot_block, squared_distances, squared_lengths, transposed_product
+from tagcore.numeric.dots import Matrix, dot_block, squared_distances, squared_lengths
 from tagcore.shards import Arrays, Shard, Shards
 from tagcore.training import EarlyStop, Measures, train
 
 _BATCH_ROWS = 1000
+_MOST_BATCHES = 100  # of an epoch: each goes through all prototypes, however few rows it has
 _STILL = 1e-4
 _PATIENCE = 3
 _NEAREST = 32  # rows of a shard that a prototype may snap to
@@ -37,7 +39,7 @@ class DescentSettings:
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """Learner of prototypes, from `start` (M × D, dense), each of a class that it keeps."""
+    """Learner of prototypes, from `start` (D × M), each of a class that it keeps."""
 
     settings: DescentSettings
     start: np.ndarray
@@ -52,14 +54,14 @@ class Descent:
     def round(self, shards: Shards, arrays: Arrays, number: int) -> tuple[Arrays, Measures]:
         """Makes an epoch; the loss is that of every row when its turn came."""
         s, Z = self.settings, np.array(arrays["Z"])
-        batches = -(-self.n_rows // _BATCH_ROWS)
+        batches = min(-(-self.n_rows // _BATCH_ROWS), _MOST_BATCHES)
         loss = 0.0
         for batch in range(batches):
             turn = {"epoch": number, "batch": batch, "batches": batches, "seed": s.seed}
             pulls = shards.collect(
                 pull_step,
                 Z=Z,
-                squares=squared_lengths(Z),
+                squares=np.einsum("dm,dm->m", Z, Z),
                 classes=self.classes,
                 spacing=self.spacing,
                 window=s.window,
@@ -69,10 +71,10 @@ class Descent:
             if rows == 0:
                 continue
             loss += sum(float(p["loss"]) for p in pulls)
-            rate = s.rate * (1.0 - (number + batch / batches) / s.epochs) * len(Z) / rows
-            Z -= Z * (rate * sum(p["mass"] for p in pulls))[:, None]
+            rate = s.rate * (1.0 - (number + batch / batches) / s.epochs) * Z.shape[1] / rows
+            Z *= 1.0 - rate * sum(p["mass"] for p in pulls)
             for p in pulls:
-                Z[:, p["columns"]] += rate * p["pull"]
+                Z[p["columns"]] += rate * p["pull"]
         return {"Z": Z}, {"loss": loss / self.n_rows}
 
     def done(self, history: list[Measures]) -> bool:
@@ -84,14 +86,15 @@ class Descent:
 def descend(
     shards: Shards, start: np.ndarray, classes: np.ndarray, n_rows: int, settings: DescentSettings
 ) -> np.ndarray:
-    """Gives prototypes after the descent, or the start where it lies on every row already."""
+    """Gives prototypes (M × D) after the descent, or the start where it lies on every row already."""
     squares = shards.sum(spacing_step, Z=start)["squares"]
     spacing = settings.width * float(np.sqrt(squares / n_rows))
     if spacing == 0.0:
         return start
-    learner = Descent(settings, start, classes, n_rows, spacing)
+    learner = Descent(settings, np.ascontiguousarray(start.T), classes, n_rows, spacing)
     stop = EarlyStop("loss", _PATIENCE, greater_is_better=False)
-    return np.asarray(train(learner, shards, max_rounds=settings.epochs, early_stop=stop).arrays["Z"])
+    moved = train(learner, shards, max_rounds=settings.epochs, early_stop=stop).arrays["Z"]
+    return np.ascontiguousarray(np.asarray(moved).T)
 
 
 def losses_and_pulls(
@@ -115,7 +118,8 @@ def pull_step(
     window: float,
     turn: dict[str, int],
 ) -> dict[str, Any]:
-    """Step: how the rows of one mini-batch pull; columns that none of them has are left out. `squares` are ‖z‖²."""
+    """Step: how the rows of one mini-batch pull at Z (D × M); columns that none of them has are left out. `squares` are
+    ‖z‖²."""
     X, y = shard.data
     key = [turn["seed"], turn["epoch"], shard.first]
     order = np.random.default_rng(key).permutation(y.size)
@@ -126,13 +130,13 @@ def pull_step(
     if sp.issparse(X):
         columns, compact = np.unique(X.indices, return_inverse=True)
         X = sp.csr_matrix((X.data, compact.astype(np.int32), X.indptr), shape=(y.size, columns.size))
-    distances = dot_block(X, Z[:, columns]) * -2.0
+    distances = dot_block(X, Z[columns].T) * -2.0
     distances += squared_lengths(X)[:, None] + squares
     losses, pulls = losses_and_pulls(distances, y, classes, spacing)
     inside = losses * (1.0 - losses) >= window
     return {
         "columns": columns,
-        "pull": transposed_product(pulls[inside], X[inside]),
+        "pull": X[inside].T @ pulls[inside],
         "mass": pulls[inside].sum(axis=0),
         "loss": losses.sum(),
         "rows": y.size,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.models.sgps.basis import make_basis
+from tagcore.models.sgps.basis import Basis, make_basis
 from tagcore.models.sgps.descent import DescentSettings, descend, snap
 from tagcore.models.sgps.evidence import evidence_at
 from tagcore.models.sgps.features import STORED_BYTES, Mode
@@ -32,6 +32,8 @@ SEARCHED_ROWS, SEARCHED_PROTOTYPES = 4000, 200  # up to so many rows the search 
 COARSE_ROWS = 1000  # of many rows, on which a search begins; few alone would find too little amplitude
 MOST_DENSE_CELLS = 2**25  # of prototypes while they move: 256 MB
 ARD_ROUNDS = 4  # times as many iterations of the search
+PARTS, PART_ROWS = (64, 8), 10_000  # of many rows, on which the mode is sought first: a 64th, an eighth, if so many
+_PART_TOLERANCE = 0.1  # of the mode of a part, in standard deviations
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +60,12 @@ def learn(model: Any, data: LabelledRows, n_classes: int, seed: int, context: Fi
     found = search_parameters(model, data, Z, of_class, n_classes, seed) if n_classes > 1 else None
     theta = found.theta if found else first_theta(model, Z, n_classes)
     basis = make_basis(model.covariance, theta.length_scale, Z, model.jitter)
+    start = first_latents(model, data, basis, theta, seed, context)
     features = Layout(model.n_shards, _mode(model, n, basis.size), context.executor).features(data, basis)
     trained = find_mode(
         features,
         theta.amplitudes,
-        np.zeros((basis.size, n_classes)),
+        start,
         tol=model.tol,
         max_rounds=model.max_iter,
         progress=context.progress,
@@ -75,6 +78,23 @@ def learn(model: Any, data: LabelledRows, n_classes: int, seed: int, context: Fi
     posterior = Posterior(basis, theta.amplitudes, basis.unwhiten(U) * theta.amplitudes, curvature)
     converged = has_converged(trained.history, model.tol)
     return Learnt(posterior, of_class, found, evidence, len(trained.history), converged)
+
+
+def first_latents(
+    model: Any, data: LabelledRows, basis: Basis, theta: Theta, seed: int, context: FitContext
+) -> np.ndarray:
+    """Gives latents from which the mode of all rows is near: of few rows zero, of many those of ever larger parts, on
+    which the many short steps that begin far from the mode are cheap."""
+    U = np.zeros((basis.size, theta.amplitudes.size))
+    rng = np.random.default_rng([seed, 2])
+    for share in PARTS:
+        size = data.classes.size // share
+        if size >= PART_ROWS:
+            part = _stratified(data, size, theta.amplitudes.size, rng)
+            layout = Layout(model.n_shards, _mode(model, size, basis.size), context.executor)
+            features, tol = layout.features(part, basis), max(_PART_TOLERANCE, model.tol)
+            U = find_mode(features, theta.amplitudes, U, tol=tol, max_rounds=model.max_iter).arrays["U"]
+    return U
 
 
 def select_prototypes(
@@ -150,13 +170,17 @@ def _part(
     data: LabelledRows, size: int, most: int, n_classes: int, rng: np.random.Generator
 ) -> tuple[LabelledMatrix, Matrix]:
     """A stratified part of the rows, and rows of it for prototypes."""
-    keys = rng.random(data.classes.size)
-    numbers = class_wise_rows(data.classes, share_out(size, data.classes, n_classes, keys), keys)
-    part = LabelledMatrix(data.take(numbers), data.classes[numbers])
-    count = max(n_classes, min(SEARCHED_PROTOTYPES, numbers.size // 5, most))
-    keys = rng.random(numbers.size)
+    part = _stratified(data, size, n_classes, rng)
+    count = max(n_classes, min(SEARCHED_PROTOTYPES, part.classes.size // 5, most))
+    keys = rng.random(part.classes.size)
     shares = share_out(count, part.classes, n_classes, keys)
     return part, part.X[class_wise_rows(part.classes, shares, keys)]
+
+
+def _stratified(data: LabelledRows, size: int, n_classes: int, rng: np.random.Generator) -> LabelledMatrix:
+    keys = rng.random(data.classes.size)
+    numbers = class_wise_rows(data.classes, share_out(size, data.classes, n_classes, keys), keys)
+    return LabelledMatrix(data.take(numbers), data.classes[numbers])
 
 
 def _rows(data: LabelledRows, numbers: np.ndarray) -> tuple[Matrix, np.ndarray]:

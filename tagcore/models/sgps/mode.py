@@ -22,6 +22,7 @@ from tagcore.training import Checkpoints, Measures, Trained, train
 _CG_STEPS = 200
 _LOOSEST = 0.3  # residual of conjugate gradients, relative, with which a Newton step is content
 FLOAT32_REACHES = 1e-4  # residuals of conjugate gradients, relative, that products in float32 can tell from zero
+_GRAM_ROWS = 20  # for every prototype, of which the preconditioner is made: more would not make it better
 _SHORTER = 0.5 ** np.arange(1, 5)  # lengths that one more pass of the line search tries
 _SHORTEST = 1e-8
 _ASCENT = 1e-4
@@ -61,7 +62,8 @@ class ModeSearch:
 
     def _direction(self, shards: Shards, G: np.ndarray) -> tuple[np.ndarray, int]:
         enough = min(_LOOSEST, np.sqrt(np.abs(G).max() / np.sqrt(self.features.n_rows)))
-        gram = self.features.outwards_twice(np.asarray(shards.sum(shared_gram_step)["gram"], np.float64))
+        every = max(1, self.features.n_rows // (_GRAM_ROWS * self.features.basis.size))
+        gram = self.features.outwards_twice(np.asarray(shards.sum(shared_gram_step, every=every)["gram"], np.float64))
         factor = cho_factor(gram * np.mean(self.amplitudes**2) + np.eye(len(gram)), lower=True, check_finite=False)
         inverse = cho_solve(factor, np.eye(len(gram)), check_finite=False)  # many small solves take longer
         product = hessian_product(self.features, self.amplitudes, rounded=enough > FLOAT32_REACHES)
@@ -140,12 +142,13 @@ def gradient_step(shard: Shard[FeatureRows], state: Arrays, amplitudes: np.ndarr
     return {"F": F, "P": P.astype(np.float32)}, {"gradient": gradient, "objective": objective}
 
 
-def shared_gram_step(shard: Shard[FeatureRows], state: Arrays) -> Arrays:
-    """Step: Φᵀ diag(w) Φ, w_n the mean curvature of a row over classes; one preconditioner serves all classes."""
+def shared_gram_step(shard: Shard[FeatureRows], state: Arrays, every: int) -> Arrays:
+    """Step: Φᵀ diag(w) Φ, w_n the mean curvature of a row over classes; one preconditioner serves all classes. Only
+    every so many-th row of a block is looked at, and counts as many times."""
     P = state["P"]
-    w = (1.0 - np.einsum("nc,nc->n", P, P)) / max(1, P.shape[1] - 1)
+    w = every * (1.0 - np.einsum("nc,nc->n", P, P)) / max(1, P.shape[1] - 1)
     w = np.sqrt(np.maximum(w, 0.0))[:, None]
-    weighted = (block * w[rows] for rows, block in shard.data.rounded_blocks())
+    weighted = (block[::every] * w[rows][::every] for rows, block in shard.data.rounded_blocks())
     return {"gram": np.asarray(sum(block.T @ block for block in weighted))}
 
 

@@ -7,9 +7,10 @@ from scipy.stats import multivariate_normal, norm
 
 from tagcore.baselines import VBGP
 from tagcore.baselines.gaussian_process.bound import Bound
+from tagcore.baselines.gaussian_process.left_out import log_proba_left_out
 from tagcore.baselines.gaussian_process.model import covariance_matrix
 from tagcore.baselines.gaussian_process.probit import class_probabilities, winning
-from tagcore.baselines.gaussian_process.search import Scales
+from tagcore.baselines.gaussian_process.search import Scales, best_scales
 from tagcore.synthetic.rings import rings
 from tests.tagcore.baselines.gaussian_process.test_laplace import problem
 
@@ -121,3 +122,32 @@ def test_a_length_scale_for_every_input_finds_the_two_that_matter():
     model = VBGP(active=50, ard=True, search_rows=150).fit(X[:200], y[:200])
     assert model.length_scales_[:2].max() < 3.0 < 10.0 < model.length_scales_[2:].min()
     assert model.score(X[200:], y[200:]) > 0.95
+
+
+def test_a_left_out_row_is_foretold_by_the_regression_on_the_others():
+    X, y = problem(18)
+    K = covariance_matrix("se", SCALES, X)
+    bound = Bound("se", X, y, np.zeros((18, 3)), tol=1e-8)
+    means = K @ bound.maximum(SCALES).weights
+    noisy = means + winning(means, y)[1]
+    wanted = 0.0
+    for n in range(18):
+        others = np.flatnonzero(np.arange(18) != n)
+        inner = np.linalg.inv(K[np.ix_(others, others)] + np.eye(17))
+        mean, variance = K[n, others] @ inner @ noisy[others], K[n, n] - K[n, others] @ inner @ K[others, n]
+        wanted += np.log(class_probabilities(mean[None], np.array([variance]))[0, y[n]])
+    assert log_proba_left_out(bound, SCALES, 500) == pytest.approx(wanted, abs=1e-4)
+
+
+def test_scales_are_those_that_foretell_not_those_of_the_highest_bound():
+    """many classes side by side: the bound once found length scales that tell hardly any of them apart."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(9), 12)
+    X = np.stack([y % 3, y // 3], axis=1) + rng.normal(scale=0.15, size=(108, 2))
+    learnt = np.arange(108) % 2 == 0
+    bound = Bound("se", X[learnt], y[learnt], np.zeros((54, 9)))
+    highest = best_scales(bound, Scales(np.array([0.7]), 3.0), 15, -np.inf)
+    model = VBGP(active=1.0).fit(X[learnt], y[learnt])
+    found = Scales(model.length_scales_, model.amplitude_)
+    assert log_proba_left_out(bound, found) > log_proba_left_out(bound, highest) + 20.0
+    assert model.score(X[~learnt], y[~learnt]) > 0.95

@@ -5,7 +5,8 @@ import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 
-from tagcore.models.sgps.mode import ModeSearch, find_mode
+from tagcore.models.sgps import mode as mode_of
+from tagcore.models.sgps.mode import ModeSearch, find_mode, gradient_step, shared_gram_step
 from tagcore.models.sgps.posterior import Posterior
 from tagcore.models.sgps.softmax import probabilities
 from tagcore.shards import InProcess
@@ -44,6 +45,19 @@ def test_the_mode_is_logistic_regression_on_the_features():
     inputs = features.basis.features(X) * 2.0
     oracle = LogisticRegression(C=1.0, fit_intercept=False, tol=1e-8, max_iter=10_000).fit(inputs, y)
     np.testing.assert_allclose(probabilities(latents(features, U, X)), oracle.predict_proba(inputs), atol=1e-4)
+
+
+def test_a_preconditioner_of_some_rows_leads_to_the_same_mode(monkeypatch):
+    """where rows stand four times, every fourth tells all."""
+    X, y = (np.repeat(rows, 4, axis=0) for rows in three_classes(80))
+    features, U = mode(X, y, X[:40:4])
+    grams = []
+    for every in (1, 4):
+        features.shards.update(gradient_step, amplitudes=A)
+        grams.append(features.shards.sum(shared_gram_step, every=every)["gram"])
+    np.testing.assert_allclose(grams[1], grams[0], rtol=1e-4)
+    monkeypatch.setattr(mode_of, "_GRAM_ROWS", 3)
+    np.testing.assert_allclose(mode(X, y, X[:40:4])[1], U, atol=1e-8)
 
 
 def objective(F, U, y):

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
+from tagcore.models.sgps import descent
 from tagcore.models.sgps.descent import DescentSettings, descend, losses_and_pulls, pull_step, snap
 from tagcore.models.sgps.information import most_informative, pool_size, probit_sites
 from tagcore.models.sgps.prototypes import class_centres, class_wise_rows, number_of_prototypes, share_out
@@ -62,10 +63,10 @@ def slope(Z, spacing=0.7):
     """the slope of the mean loss by the prototypes, from what the step gives."""
     turn = {"seed": 0, "epoch": 0, "batch": 0, "batches": 1}
     squares = (Z**2).sum(axis=1)
-    pull = pull_step(Shard(0, 0, (X, Y)), {}, Z, squares, CLASSES, spacing, 0.0, turn)
+    pull = pull_step(Shard(0, 0, (X, Y)), {}, Z.T, squares, CLASSES, spacing, 0.0, turn)
     assert pull["rows"] == 90
     assert pull["loss"] / 90 == pytest.approx(mean_loss(Z, spacing))
-    return -(pull["pull"] - pull["mass"][:, None] * Z) / spacing**2 / 90
+    return -(pull["pull"].T - pull["mass"][:, None] * Z) / spacing**2 / 90
 
 
 def test_the_pull_is_the_slope_of_the_loss():
@@ -110,8 +111,8 @@ def test_rows_outside_of_the_window_do_not_pull():
     losses, pulls = losses_and_pulls(squared_distances(X, START), Y, CLASSES, 0.7)
     inside = losses * (1 - losses) >= 0.1
     assert 0 < inside.sum() < 90
-    found = pull_step(Shard(0, 0, (X, Y)), {}, START, squares, CLASSES, 0.7, 0.1, turn)
-    np.testing.assert_allclose(found["pull"], pulls[inside].T @ X[inside], atol=1e-12)
+    found = pull_step(Shard(0, 0, (X, Y)), {}, START.T, squares, CLASSES, 0.7, 0.1, turn)
+    np.testing.assert_allclose(found["pull"].T, pulls[inside].T @ X[inside], atol=1e-12)
     np.testing.assert_allclose(found["mass"], pulls[inside].sum(axis=0), atol=1e-12)
     assert found["loss"] == pytest.approx(losses.sum())
 
@@ -134,6 +135,16 @@ def test_mini_batches_take_every_row_once_an_epoch():
         ]
     )
     assert seen.sum() == 90
+
+
+def test_an_epoch_of_many_rows_has_few_batches(monkeypatch):
+    """each goes through all prototypes, so that hundreds of thousands of rows once took for ever."""
+    settings = DescentSettings(epochs=2)
+    monkeypatch.setattr(descent, "_BATCH_ROWS", 30)
+    three = descend(shards(X), START, CLASSES, 90, settings)
+    monkeypatch.setattr(descent, "_BATCH_ROWS", 1)
+    monkeypatch.setattr(descent, "_MOST_BATCHES", 3)
+    assert np.array_equal(descend(shards(X), START, CLASSES, 90, settings), three)
 
 
 def test_prototypes_that_lie_on_all_rows_stay():

@@ -13,6 +13,14 @@ if TYPE_CHECKING:
     from tasks.settings import Settings
 
 PACKAGES = ("numpy", "scipy", "numba", "pyarrow", "scikit-learn", "safetensors", "prefect", "mlflow")
+# variables that are no settings: of the local server and its parts, of infra/, of tests and benchmarks
+OTHER_VARIABLES = {
+    f"TAGFLOW_{name}"
+    for name in (
+        *("CONFIG", "PREFECT_IDLE_HOURS", "PART", "DEPLOYED", "SCHEDULED", "DATA", "EXAMPLES", "TEST_DATA"),
+        *("RIVALS_PYTHON", "CORNAC_PYTHON", "IMPLICIT_PYTHON", "SURPRISE_PYTHON"),
+    )
+}
 TRAPS = {"fastapi": (0, 151), "sqlalchemy": (2, 1)}  # prefect 3.8 breaks, silently, from these versions on
 
 
@@ -21,13 +29,13 @@ class Check:
     """One thing that was checked, and what was found."""
 
     name: str
-    state: Literal["ok", "bad"]
+    state: Literal["ok", "odd", "bad"]  # odd keeps nothing from working
     found: str
 
 
 def all_checks(home: Path | None) -> list[Check]:
     """Checks of the machine, the installed packages and what the settings of a state folder name."""
-    return list(_machine()) + list(_packages()) + [_guarded(*c) for c in _services(home)]
+    return [*_machine(), *_packages(), *_variables(), *(_guarded(*c) for c in _services(home))]
 
 
 def _machine() -> Iterator[Check]:
@@ -55,6 +63,20 @@ def _packages() -> Iterator[Check]:
         limit = TRAPS[name]
         good = tuple(int(p) for p in version.split(".")[:2]) < limit
         yield Check(name, "ok" if good else "bad", f"{version}, Prefect 3.8 needs below {'.'.join(map(str, limit))}")
+
+
+def _variables() -> Iterator[Check]:
+    """Variables that look like settings and are read by nothing, as one that was mistyped."""
+    from difflib import get_close_matches
+
+    from tasks.settings import PREFIX, Settings
+
+    settings = [f"{PREFIX}{name}".upper() for name in Settings.model_fields]
+    for variable in sorted(os.environ):
+        if variable.upper().startswith(PREFIX) and variable.upper() not in OTHER_VARIABLES.union(settings):
+            close = get_close_matches(variable.upper(), settings, 1)
+            meant = f"perhaps {close[0]} is meant" if close else f"expected one of {', '.join(settings)}"
+            yield Check(variable, "odd", f"there is no such setting, it is not read; {meant}")
 
 
 def _services(home: Path | None) -> list[tuple[str, Callable[[], str]]]:

@@ -2,20 +2,26 @@
 
 import os
 import tomllib
+from collections.abc import Collection
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
+from tasks.setting_names import settings_beside
 from tasks.state_folder import DEFAULT_HOME, config_file, database_in
+from tasks.timezones import require_timezone
+
+PREFIX = "TAGFLOW_"
 
 
 class Settings(BaseSettings):
     """With nothing set everything is embedded: one state folder, sqlite, this process."""
 
-    model_config = SettingsConfigDict(env_prefix="TAGFLOW_", extra="forbid", frozen=True)
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True)
 
     home: Path = DEFAULT_HOME  # all state: data sets, models, registry, Prefect's database
     # a small server kept between runs, Prefect's own for each run, or an API's address
@@ -42,6 +48,20 @@ class Settings(BaseSettings):
     cluster_key: Path | None = None
     rivals: dict[str, Path] = {}  # name -> a Python that has this tagger of other people's, for recipes with rivals
     logins: dict[str, SecretStr] = {}  # host -> user:password, told to that host alone when a crawl asks it
+
+    @field_validator("timezone")
+    @classmethod
+    def _is_a_timezone(cls, value: str | None) -> str | None:
+        return require_timezone(value) if value else None
+
+    @field_validator("notify_webhook")
+    @classmethod
+    def _is_a_web_address(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is None or not (address := value.get_secret_value()):
+            return None
+        if not _is_web_address(address):
+            raise ValueError("expected an address that begins with http:// or https:// and a host")
+        return value
 
     @classmethod
     def settings_customise_sources(
@@ -88,10 +108,36 @@ def load_settings(**given: Any) -> Settings:
     """The settings, or a ValueError that names the one that is wrong."""
     if "TAGFLOW_CONFIG" in os.environ and not config_file().is_file():
         raise ValueError(f"TAGFLOW_CONFIG={config_file()}: no such file")
+    given = {name: value for name, value in given.items() if value is not None}
     try:
-        return Settings(**{k: v for k, v in given.items() if v is not None})
+        return Settings(**given)
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{config_file()}: not readable as TOML ({error})") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        raise ValueError(f"setting {'.'.join(map(str, first['loc']))}={first['input']!r}: {first['msg']}") from error
+        raise ValueError(_first_mistake(error, given)) from None  # which would show secrets
+
+
+def _is_web_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and text.split() == [text]
+    except ValueError:  # of a port that is no number
+        return False
+
+
+def _first_mistake(error: ValidationError, given: Collection[str]) -> str:
+    """Tells where the first wrong setting stands, its value unless it is a secret, and what was expected."""
+    first = error.errors()[0]
+    name, setting = str(first["loc"][0]), ".".join(map(str, first["loc"]))
+    if first["type"] == "extra_forbidden":
+        return f"{config_file()}: there is no setting {setting}; {settings_beside(Settings, first['loc'])}"
+    variable = f"{PREFIX}{name}".upper()
+    if name in given:
+        place = f"setting {setting}"
+    elif variable in (known.upper() for known in os.environ):
+        place = variable
+    else:
+        place = f"{config_file()}: {setting}"
+    is_secret = "SecretStr" in str(Settings.model_fields[name].annotation)
+    value = " (a secret, not shown)" if is_secret else f"={first['input']!r}"
+    return f"{place}{value}: {first['msg'].removeprefix('Value error, ')}"

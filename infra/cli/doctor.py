@@ -18,7 +18,7 @@ def doctor(home: HomeOption = None, as_json: JsonOption = False) -> None:
     if as_json:
         console.result({"checks": [vars(c) for c in checks]})
     else:
-        marks = {"ok": "✓", "bad": "✗"}
+        marks = {"ok": "✓", "odd": "!", "bad": "✗"}
         for check in checks:
             print(f"{marks[check.state]} {check.name}: {check.found}")
     if any(c.state == "bad" for c in checks):

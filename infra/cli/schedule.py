@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from infra.cli.console import Console
-from infra.cli.options import DataOption, HomeOption, JsonOption, NameOption, SetOption, SkipOption
+from infra.cli.options import DataOption, HomeOption, JsonOption, NameOption, ReaderOption, SetOption, SkipOption
 
 if TYPE_CHECKING:
     from infra.stack.prefect_api import PrefectApi
@@ -25,6 +25,7 @@ def schedule(
     job: Annotated[str, typer.Option(help="retrain (train and promote), read (ingest alone) or compare.")] = "retrain",
     recipe: Annotated[str, typer.Option(help="A preset or a .toml file.")] = "nightly",
     name: NameOption = None,
+    option: ReaderOption = None,
     set_: SetOption = None,
     skip_bad_rows: SkipOption = False,
     timezone: Annotated[str | None, typer.Option(help="Such as Europe/Berlin (default: this machine's).")] = None,
@@ -36,17 +37,20 @@ def schedule(
     """
     if context.invoked_subcommand is not None:
         return
-    from infra.cli.recipes import recipe_from_options, settled_source
+    from infra.cli.recipes import reader_settings, recipe_from_options, settled_source
     from infra.cli.values import parse_pairs
-    from infra.stack.deployments import SHIPPED, add_schedule
+    from infra.stack.deployments import SHIPPED, add_schedule, require_cron
     from tasks.naming import data_name, registered_name
+    from tasks.timezones import require_timezone
 
     if data is None:
         raise ValueError("expected --data: the file or folder that is to be read every time, or demo")
     if job not in SHIPPED:
         raise ValueError(f"--job {job!r}: expected one of {', '.join(SHIPPED)}")
-    chosen = recipe_from_options(recipe, data, set_, skip_bad_rows, data_name=name)
-    settings: dict[str, Any] = parse_pairs(set_) | ({"data.skip_bad_rows": True} if skip_bad_rows else {})
+    chosen = recipe_from_options(recipe, data, set_, skip_bad_rows, data_name=name, options=option)
+    settings: dict[str, Any] = (
+        parse_pairs(set_) | reader_settings(option) | ({"data.skip_bad_rows": True} if skip_bad_rows else {})
+    )
     parameters = {
         "data": settled_source(data),
         "recipe": str(Path(recipe).absolute()) if recipe.endswith(".toml") else recipe,
@@ -54,8 +58,14 @@ def schedule(
         "settings": settings or None,
     }
     called = registered_name(chosen.name, data_name(chosen.data))
-    made = add_schedule(_api(home), job, called, _cron(at, cron), timezone or _timezone(home), parameters)
-    print(f"{made}: {_cron(at, cron)}")
+    when = _cron(at, cron)
+    if timezone is not None:
+        require_timezone(timezone, "--timezone")
+    api = _api(home)
+    if cron is not None:
+        _use_own_prefect(home)
+        require_cron(cron)
+    print(f"{add_schedule(api, job, called, when, timezone or _timezone(home), parameters)}: {when}")
 
 
 @app.command("list")
@@ -115,6 +125,16 @@ def _api(home: Path | None) -> "PrefectApi":
     if server is None or server.services != "full":
         raise ValueError("the stack is not up, and schedules live in its Prefect: `tagflow up` first")
     return PrefectApi(f"{server.url}/api")
+
+
+def _use_own_prefect(home: Path | None) -> None:
+    """Keeps Prefect, which is about to be imported, from the user's own home of it, where the stack's is asked."""
+    from infra.stack.prefect import connect
+    from tasks.settings import load_settings
+
+    settings = load_settings(home=home)
+    if not settings.prefect.startswith("http"):
+        connect(None, settings.state)
 
 
 def _timezone(home: Path | None) -> str | None:

@@ -1,5 +1,6 @@
 """`tagflow up`, `down`, `status`, `open`, `logs`: the local processes that stay between runs."""
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -61,11 +62,17 @@ def down(home: HomeOption = None) -> None:
 
 
 def status(home: HomeOption = None, as_json: JsonOption = False) -> None:
-    """Show every part of the stack with its address and health."""
+    """Show every part of the stack with its address and health.
+
+    Exit code 1 if a part died or does not answer, else 0, also where nothing was started.
+    """
     from infra.stack.local_stack import stack_states
     from tasks.settings import load_settings
 
-    _show(Console(as_json), stack_states(load_settings(home=home).state))
+    states = stack_states(load_settings(home=home).state)
+    _show(Console(as_json), states)
+    if any(state.needs_repair for state in states):
+        sys.exit(1)
 
 
 def open_page(

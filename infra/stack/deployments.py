@@ -11,6 +11,7 @@ from typing import Any
 
 from infra.stack.prefect import PrefectServerError
 from infra.stack.prefect_api import PrefectApi
+from tasks.timezones import require_timezone
 
 POOL = TAG = "tagflow"
 FILE = Path(__file__).parents[1] / "prefect.yaml"
@@ -54,7 +55,7 @@ def deploy_shipped(
     values = {
         "TAGFLOW_HOME": str(home),
         "TAGFLOW_SOURCE": source or "demo",
-        "TAGFLOW_TIMEZONE": timezone or local_timezone(),
+        "TAGFLOW_TIMEZONE": require_timezone(timezone or local_timezone(), "time zone"),
         "TAGFLOW_SCHEDULED": "true" if source else "false",
     }
     content = FILE.read_bytes() + repr(sorted(values.items())).encode()
@@ -87,6 +88,7 @@ def add_schedule(
     api: PrefectApi, flow: str, name: str, cron: str, timezone: str | None, parameters: dict[str, Any]
 ) -> str:
     """Makes or changes a deployment of one of the house's flows; gives its full name."""
+    zone = require_timezone(timezone or local_timezone(), "time zone")
     like = api.call("GET", f"deployments/name/{flow}/{SHIPPED[flow]}", missing=False)
     if like is False:
         raise ScheduleError(f"Prefect at {api.url} knows no {flow}/{SHIPPED[flow]}: `tagflow up` first")
@@ -100,10 +102,22 @@ def add_schedule(
         "concurrency_limit": 1,
         "concurrency_options": like["concurrency_options"],
         "enforce_parameter_schema": True,
-        "schedules": [{"schedule": {"cron": cron, "timezone": timezone or local_timezone()}, "active": True}],
+        "schedules": [{"schedule": {"cron": cron, "timezone": zone}, "active": True}],
     }
     api.call("POST", "deployments/", body)
     return f"{flow}/{name}"
+
+
+def require_cron(cron: str) -> str:
+    """The cron fields, where Prefect's scheduler can read them; else a ScheduleError."""
+    from prefect.client.schemas.schedules import CronSchedule  # its rule is the server's
+
+    try:
+        CronSchedule(cron=cron)
+    except ValueError:
+        fields = "minute, hour, day, month and day of the week"
+        raise ScheduleError(f"cron {cron!r}: expected five fields, {fields}, such as '0 2 * * 1-5'") from None
+    return cron
 
 
 def schedules(api: PrefectApi) -> list[Scheduled]:

@@ -14,8 +14,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from infra.stack.deployments import POOL, deploy_shipped, ensure_pool, mark_dead_runs
-from infra.stack.part import Part, PartState, Record, end_part, ensure_part, free_port, log_of, read_record
-from infra.stack.prefect import Server, client_environment, ensure_server, server_log, server_status, stop_server
+from infra.stack.part import (
+    DIED,
+    HEALTHY,
+    NO_ANSWER,
+    NOT_RUNNING,
+    Part,
+    PartState,
+    Record,
+    end_part,
+    ensure_part,
+    free_port,
+    log_of,
+    read_record,
+)
+from infra.stack.prefect import (
+    Server,
+    client_environment,
+    ensure_server,
+    last_server,
+    server_log,
+    server_status,
+    stop_server,
+)
 from infra.stack.prefect_api import PrefectApi
 from infra.stack.prefect_settings import QUIET
 from infra.stack.process import exclusive
@@ -42,35 +63,33 @@ def bring_up(settings: "Settings", say: Callable[[str], None]) -> list[PartState
     """Starts what does not run yet, or no longer, and deploys the schedules; what runs as it should is left alone."""
     home, folder = settings.state, stack_folder(settings.state)
     folder.mkdir(parents=True, exist_ok=True)
-    settings = _as_chosen_before(settings, folder / "chosen.json")
     with exclusive(folder / "stack.lock", timeout=600, waiting=lambda: say("waiting for another `tagflow up`")):
+        chosen = _chosen(settings, folder / "chosen.json")
+        settings = settings.model_copy(update=chosen)
+        parts = (*_mlflow(settings, folder), *_dask(settings, folder))  # a port that is taken is told before all else
         server = ensure_server(home, say=say, services="full", port=settings.prefect_port, timeout=_START_SECONDS)
         api = PrefectApi(f"{server.url}/api")
-        for part in (*_mlflow(settings, folder), *_dask(settings, folder)):
+        for part in parts:
             ensure_part(part, folder, say=say, timeout=_START_SECONDS)
         if not settings.workers:
             for name in (DASK_WORKERS, DASK):
                 end_part(folder, name)
         ensure_pool(api)
         worker = _worker(settings, folder, server, api)
-        record = read_record(folder, WORKER)
-        if record is None or record.process.find() is None:
-            end_part(folder, WORKER)
-            mark_dead_runs(api, say)
-        ensure_part(worker, folder, say=say, timeout=_START_SECONDS)
-        if deploy_shipped(api, home, settings.source, settings.timezone, worker.environment):
+        mark_runs = partial(mark_dead_runs, api, say)  # they end with the worker, be it dead or replaced
+        ensure_part(worker, folder, say=say, timeout=_START_SECONDS, before_start=mark_runs)
+        if deploy_shipped(api, home, settings.source, settings.timezone, {**worker.environment, **worker.given}):
             say("schedules of infra/prefect.yaml deployed")
+        write_text(folder / "chosen.json", json.dumps(chosen, indent=1))  # only what has worked is chosen again
     return stack_states(home)
 
 
-def _as_chosen_before(settings: "Settings", file: Path) -> "Settings":
-    """The settings with ports, workers and source as the last `up` had them, where they are not set anew."""
+def _chosen(settings: "Settings", file: Path) -> dict[str, Any]:
+    """Ports, workers, source and time zone as the last `up` that worked had them, where they are not set anew."""
     remembered = {}
     with suppress(OSError, ValueError):
         remembered = {name: value for name, value in json.loads(file.read_text()).items() if name in _CHOSEN}
-    chosen = remembered | {name: getattr(settings, name) for name in _CHOSEN if name in settings.model_fields_set}
-    write_text(file, json.dumps(chosen, indent=1))
-    return settings.model_copy(update=chosen)
+    return remembered | {name: getattr(settings, name) for name in _CHOSEN if name in settings.model_fields_set}
 
 
 def take_down(home: Path) -> list[str]:
@@ -87,24 +106,30 @@ def take_down(home: Path) -> list[str]:
 
 def stack_states(home: Path) -> list[PartState]:
     """Every part with its address and health."""
-    server = server_status(home)
-    states = [
-        PartState(PREFECT, TITLES[PREFECT], server.url, "healthy", server.pid)
-        if server
-        else PartState(PREFECT, TITLES[PREFECT], "", "not running")
-    ]
-    api = PrefectApi(f"{server.url}/api") if server else None
+    states = [_prefect_state(home)]
+    api = PrefectApi(f"{states[0].address}/api") if states[0].health == HEALTHY else None
     for name in (WORKER, MLFLOW, DASK, DASK_WORKERS):
         record = read_record(stack_folder(home), name)
         if record is None:
-            states.append(PartState(name, TITLES[name], "", "not running"))
+            states.append(PartState(name, TITLES[name], "", NOT_RUNNING))
             continue
         running = record.process.find() is not None
-        health = "died: `tagflow up` repairs it"
+        health = DIED
         if running:
-            health = "healthy" if _answers(name, record, api) else "does not answer"
+            health = HEALTHY if _answers(name, record, api) else NO_ANSWER
         states.append(PartState(name, TITLES[name], record.address, health, record.process.pid if running else None))
     return states
+
+
+def _prefect_state(home: Path) -> PartState:
+    """Prefect's server; a small one, which `run` keeps and which ends when it is unused, has not died."""
+    server = last_server(home)
+    if server is None or (server.process.find() is None and server.services != "full"):
+        return PartState(PREFECT, TITLES[PREFECT], "", NOT_RUNNING)
+    if server.process.find() is None:
+        return PartState(PREFECT, TITLES[PREFECT], server.url, DIED)
+    health = HEALTHY if server_status(home) else NO_ANSWER
+    return PartState(PREFECT, TITLES[PREFECT], server.url, health, server.pid)
 
 
 def address_of(home: Path, name: str) -> str | None:
@@ -196,9 +221,14 @@ def _worker(settings: "Settings", folder: Path, server: Server, api: PrefectApi)
     if cluster == "none" and settings.workers and dask is not None:
         cluster = dask.address
     environment = _environment() | client_environment(server, settings.state)
-    environment |= {"TAGFLOW_HOME": str(settings.state), "TAGFLOW_CLUSTER": cluster}
+    given = {name: value for name, value in environment.items() if name.startswith("PREFECT_API")}
+    given |= {"TAGFLOW_HOME": str(settings.state), "TAGFLOW_CLUSTER": cluster}
+    if settings.mlflow is not None:
+        given["TAGFLOW_MLFLOW"] = settings.mlflow.get_secret_value()
+    if settings.root is not None:
+        given["TAGFLOW_ROOT"] = settings.root
     if (mlflow := read_record(folder, MLFLOW)) is not None:
-        environment["TAGFLOW_MLFLOW_PAGE"] = mlflow.address
+        given["TAGFLOW_MLFLOW_PAGE"] = mlflow.address
     # a worker that was killed leaves its record in Prefect as online: the log, which is new, tells of this one
     log = log_of(folder, WORKER)
     return Part(
@@ -208,6 +238,7 @@ def _worker(settings: "Settings", folder: Path, server: Server, api: PrefectApi)
         environment,
         f"pool {POOL}",
         lambda: log.exists() and "started!" in log.read_text(errors="replace") and _worker_online(api),
+        given,
     )
 
 

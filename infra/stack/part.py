@@ -1,11 +1,12 @@
 """One process of the local stack: started once, found again by its record, ended with all that it started."""
 
 import contextlib
+import hashlib
 import json
 import socket
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
@@ -14,6 +15,9 @@ from infra.stack.process import ProcessId, end, end_all, last_lines, start_detac
 from tagcore.store.files import write_text
 
 MARK = "TAGFLOW_PART"  # in the environment of a part and of all that it starts: what a dead one leaves is found by it
+
+HEALTHY, NO_ANSWER, NOT_RUNNING = "healthy", "does not answer", "not running"
+DIED = "died: `tagflow up` repairs it"
 
 
 class StackError(RuntimeError):
@@ -30,12 +34,17 @@ class Part:
     environment: dict[str, str]
     address: str
     answers: Callable[[], bool]
+    given: Mapping[str, str] = field(default_factory=dict)  # variables that the stack chose, beside the shell's
 
     @property
     def told(self) -> list[str]:
-        """What the process was told: another command or other addresses make it another part."""
-        names = sorted(name for name in self.environment if name.startswith(("TAGFLOW_", "PREFECT_API")))
-        return [*self.command, *(f"{name}={self.environment[name]}" for name in names)]
+        """What the stack told the process: another command or other addresses make it another part.
+
+        Not what the shell of whoever called `up` happens to have: that alone replaces nothing. Variables are told by
+        a hash of their value, as an address may hold a password.
+        """
+        hashes = {name: hashlib.sha256(value.encode()).hexdigest()[:16] for name, value in sorted(self.given.items())}
+        return [*self.command, *(f"{name}={value}" for name, value in hashes.items())]
 
 
 @dataclass(frozen=True)
@@ -45,8 +54,13 @@ class PartState:
     name: str
     title: str
     address: str
-    health: str  # "healthy", "does not answer", "died", "not running"
+    health: str  # HEALTHY, NO_ANSWER, DIED or NOT_RUNNING
     pid: int | None = None
+
+    @property
+    def needs_repair(self) -> bool:
+        """Whether it was started and is not what it should be; a part that nobody started needs none."""
+        return self.health in (DIED, NO_ANSWER)
 
 
 @dataclass(frozen=True)
@@ -59,8 +73,18 @@ class Record:
     told: list[str]
 
 
-def ensure_part(part: Part, folder: Path, *, say: Callable[[str], None], timeout: float = 120) -> bool:
-    """Starts the part unless it runs as it should; False if it did. What a dead one left is ended first."""
+def ensure_part(
+    part: Part,
+    folder: Path,
+    *,
+    say: Callable[[str], None],
+    timeout: float = 120,
+    before_start: Callable[[], None] = lambda: None,
+) -> bool:
+    """Starts the part unless it runs as it should; False if it did. What a dead one left is ended first.
+
+    `before_start` is called between the end of what ran, or had died, and the start.
+    """
     record = read_record(folder, part.name)
     if record and record.process.find() and record.told == part.told and _comes_up(part, record, 10):
         return False
@@ -68,12 +92,13 @@ def ensure_part(part: Part, folder: Path, *, say: Callable[[str], None], timeout
         why = "died" if record.process.find() is None else "is replaced"
         say(f"{part.title}: process {record.process.pid} {why}")
     end_part(folder, part.name)
+    before_start()
     say(f"starting {part.title}")
     folder.mkdir(parents=True, exist_ok=True)
     log = log_of(folder, part.name)
     if log.exists():
         log.replace(log.with_suffix(".previous.log"))
-    environment = part.environment | {MARK: _mark(folder, part.name)}
+    environment = {**part.environment, **part.given, MARK: _mark(folder, part.name)}
     process = start_detached(part.command, env=environment, cwd=folder, log=log)
     started = Record(process, part.title, part.address, part.told)
     _write_record(folder, part.name, started)

@@ -100,6 +100,8 @@ def ensure_server(
         if server and suits and _comes_up(server, _seconds_to_wait(server, timeout), say):
             return replace(server, seconds=time.monotonic() - begun)
         if server:
+            if port not in (0, server.port):
+                _listen(port).close()  # one that is taken is refused before anything is ended
             why = "does not answer" if suits else "has another version, fewer services or another port"
             say(f"replacing the Prefect server: process {server.pid} {why}")
             end(server.process)
@@ -126,6 +128,16 @@ def server_status(home: Path) -> Server | None:
     """The server of this state folder if it runs and answers."""
     server = _recorded(home)
     return server if server and server.answers(ANSWER_SECONDS) else None
+
+
+def last_server(home: Path) -> Server | None:
+    """The server that was last started for this state folder and not stopped, whether or not it still runs."""
+    try:
+        state = json.loads(_state(home).read_text())
+        process = ProcessId(int(state["pid"]), float(state["created"]))
+        return Server(process, int(state["port"]), state["services"], state["versions"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def client_environment(server: Server | None, home: Path) -> dict[str, str]:
@@ -168,13 +180,8 @@ def _idle_hours() -> float:
 
 def _recorded(home: Path) -> Server | None:
     """The server that the state file names, if that very process still runs."""
-    try:
-        state = json.loads(_state(home).read_text())
-        process = ProcessId(int(state["pid"]), float(state["created"]))
-        server = Server(process, int(state["port"]), state["services"], state["versions"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return server if process.find() else None
+    server = last_server(home)
+    return server if server and server.process.find() else None
 
 
 def _seconds_to_wait(server: Server, timeout: float) -> float:

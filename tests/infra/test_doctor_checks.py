@@ -94,3 +94,19 @@ def test_a_package_that_is_not_here_is_bad(monkeypatch, prefect_check, tmp_path)
     monkeypatch.setattr(importlib.metadata, "version", without_fastapi)
     found = {c.name: c for c in all_checks(tmp_path)}["fastapi"]
     assert (found.state, found.found) == ("bad", "not installed: run `make setup`")
+
+
+def test_a_mistyped_variable_is_named_and_keeps_nothing_from_working(monkeypatch, prefect_check, tmp_path):
+    monkeypatch.setenv("TAGFLOW_THREAD", "2")
+    monkeypatch.setenv("TAGFLOW_PREFECT_IDLE_HOURS", "1")
+    odd = [check for check in all_checks(tmp_path) if check.state == "odd"]
+    assert [check.name for check in odd] == ["TAGFLOW_THREAD"]
+    assert odd[0].found == "there is no such setting, it is not read; perhaps TAGFLOW_THREADS is meant"
+
+
+def test_a_wrong_setting_is_bad_in_one_line(monkeypatch, prefect_check, tmp_path):
+    monkeypatch.setenv("TAGFLOW_TIMEZONE", "Mars/Base")
+    found = {check.name: check for check in all_checks(tmp_path)}["configuration"]
+    assert found.state == "bad"
+    assert found.found.startswith("TAGFLOW_TIMEZONE='Mars/Base': expected the name of a time zone")
+    assert "\n" not in found.found

@@ -26,6 +26,13 @@ def test_the_file_is_read_and_variables_outrank_it(monkeypatch, tmp_path):
         ("home = ", "mine.toml: not readable as TOML"),
         ('prefect = "banana"', "prefect='banana'"),
         ("threads = 0", "threads=0"),
+        (
+            'timezone = "Mars/Base"',
+            r"mine.toml: timezone='Mars/Base': expected the name of a time zone, such as Europe",
+        ),
+        ('timezone = "europe/berlin"', "perhaps Europe/Berlin is meant"),
+        ('timezone = "Europe"', r"mine.toml: timezone='Europe': .*expected the name of a time zone"),
+        ('hom = "x"', r"mine.toml: there is no setting hom; perhaps home is meant; expected one of home, prefect, "),
     ],
 )
 def test_a_mistake_is_named(monkeypatch, tmp_path, text, message):
@@ -45,3 +52,30 @@ def test_our_other_variables_are_no_settings(monkeypatch, tmp_path):
     monkeypatch.setenv("TAGFLOW_PREFECT_IDLE_HOURS", "1")
     monkeypatch.setenv("TAGFLOW_HOME", str(tmp_path))
     assert load_settings().state == tmp_path
+
+
+def test_a_mistake_in_a_variable_is_told_by_its_name(monkeypatch, tmp_path):
+    config(monkeypatch, tmp_path, 'timezone = "Europe/Berlin"\n')
+    monkeypatch.setenv("TAGFLOW_TIMEZONE", "Mars/Base")
+    with pytest.raises(ValueError, match=r"^TAGFLOW_TIMEZONE='Mars/Base': expected the name of a time zone, [^\n]*$"):
+        load_settings()
+    with pytest.raises(ValueError, match=r"^setting threads=0: "):
+        load_settings(threads=0, timezone="UTC")
+
+
+@pytest.mark.parametrize(
+    "address", ["example.org/token", "ftp://example.org/token", "https:///token", "http://x:token"]
+)
+def test_a_webhook_is_an_address_of_the_web_and_no_mistake_in_it_tells_the_secret(monkeypatch, address):
+    monkeypatch.setenv("TAGFLOW_NOTIFY_WEBHOOK", address)
+    with pytest.raises(
+        ValueError, match=r"^TAGFLOW_NOTIFY_WEBHOOK \(a secret, not shown\): expected .*https://"
+    ) as told:
+        load_settings()
+    assert "token" not in str(told.value)
+
+
+def test_empty_is_none(monkeypatch):
+    monkeypatch.setenv("TAGFLOW_TIMEZONE", "")
+    monkeypatch.setenv("TAGFLOW_NOTIFY_WEBHOOK", "")
+    assert (load_settings().timezone, load_settings().notify_webhook) == (None, None)

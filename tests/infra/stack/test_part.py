@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -86,6 +87,32 @@ def test_a_part_that_is_told_something_else_is_replaced(folder):
     assert ensure_part(part_at(folder, "two"), folder, say=lambda line: None)
     assert read_record(folder, "server").told != before.told
     assert before.process.find() is None
+
+
+def test_variables_of_the_shell_replace_nothing_and_those_that_the_stack_chose_do(folder):
+    part = replace(part_at(folder), given={"TAGFLOW_MLFLOW": "http://user:secret@here"})
+    ensure_part(part, folder, say=lambda line: None)
+    before = read_record(folder, "server")
+    assert psutil.Process(before.process.pid).environ()["TAGFLOW_MLFLOW"] == "http://user:secret@here"
+    assert "secret" not in (folder / "server.json").read_text()
+    other_shell = replace(part, environment=part.environment | {"TAGFLOW_THREADS": "1"})
+    assert not ensure_part(other_shell, folder, say=lambda line: None)
+    assert read_record(folder, "server") == before
+    assert ensure_part(replace(part, given={"TAGFLOW_MLFLOW": "http://there"}), folder, say=lambda line: None)
+
+
+def test_what_is_due_before_a_start_is_done_when_the_old_process_has_ended(folder):
+    seen = []
+
+    def due() -> None:
+        seen.append(before.process.find())
+
+    ensure_part(part_at(folder), folder, say=lambda line: None)
+    before = read_record(folder, "server")
+    ensure_part(part_at(folder), folder, say=lambda line: None, before_start=due)
+    assert seen == []
+    ensure_part(part_at(folder, "two"), folder, say=lambda line: None, before_start=due)
+    assert seen == [None]
 
 
 def test_what_a_killed_part_left_is_found_by_its_mark_alone(folder, tmp_path_factory):

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import socket
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -14,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infra.stack import idle
-from infra.stack.prefect import client_environment, ensure_server, server_status, stop_server
-from infra.stack.prefect_settings import server_environment
+from infra.stack.prefect import PrefectServerError, client_environment, ensure_server, server_status, stop_server
+from infra.stack.prefect_settings import prefect_home, server_environment
 from infra.stack.process import ProcessId, end, exclusive
 
 WRITERS = """
@@ -215,3 +216,20 @@ def test_a_long_log_keeps_its_newest_whole_lines(
     assert len(kept) <= limit
     assert kept == whole or len(kept) <= limit // 2
     assert not kept or whole[: len(whole) - len(kept)][-1:] in (b"\n", b"")
+
+
+def test_a_port_that_is_taken_is_refused_before_the_server_that_runs_is_ended(tmp_path: Path) -> None:
+    running = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    try:
+        state = {"pid": running.pid, "created": psutil.Process(running.pid).create_time(), "port": 9}
+        folder = prefect_home(tmp_path)
+        folder.mkdir(parents=True)
+        (folder / "server.json").write_text(json.dumps(state | {"services": "full", "versions": {}}))
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            with pytest.raises(PrefectServerError, match=f"port {port} of prefect_port is taken"):
+                ensure_server(tmp_path, say=lambda text: None, services="full", port=port)
+        assert running.poll() is None
+    finally:
+        running.kill()
+        running.wait()

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -48,15 +49,23 @@ def test_a_stack_that_runs_by_itself(tagflow_at, tmp_path):
     api = states["prefect"]["address"] + "/api"
     assert httpx.get(states["mlflow"]["address"] + "/health").text == "OK"
 
+    assert tagflow("up", env={"TAGFLOW_THREADS": "1"}).returncode == 0  # from another shell
     again = tagflow.json("up")  # remembers ports and workers, and starts nothing
     assert {name: one["pid"] for name, one in again.items()} == {name: one["pid"] for name, one in states.items()}
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        refused = tagflow("up", "--mlflow-port", str(taken.getsockname()[1]))
+        assert (refused.returncode, "is taken" in refused.stderr) == (1, True)
+        assert tagflow.json("up") == again
 
     shipped = {one["name"]: one for one in tagflow.json("schedule", "list")["schedules"]}
     assert set(shipped) == {"retrain/nightly", "retrain/weekly", "read/hourly", "compare/monthly"}
     assert not any(one["active"] for one in shipped.values())  # nobody has said what to read
 
     os.kill(states["worker"]["pid"], signal.SIGKILL)
-    assert tagflow.json("status")["worker"]["health"].startswith("died")
+    found = tagflow("status", "--json")
+    assert found.returncode == 1
+    assert json.loads(found.stdout)["worker"]["health"].startswith("died")
     repaired = tagflow.json("up")
     assert repaired["worker"]["health"] == "healthy"
     assert repaired["worker"]["pid"] != states["worker"]["pid"]

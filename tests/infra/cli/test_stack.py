@@ -1,0 +1,43 @@
+"""`tagflow status`: its exit code tells whether a part that was started needs repair."""
+
+import json
+import os
+
+import pytest
+
+from infra.stack.local_stack import MLFLOW, stack_folder
+from infra.stack.part import DIED, HEALTHY, NO_ANSWER, NOT_RUNNING, PartState
+from infra.stack.prefect_settings import prefect_home
+
+GONE = {"pid": os.getpid(), "created": 0.0}  # a process that has ended: its id is another's now
+
+
+def write_server(home, services):
+    prefect_home(home).mkdir(parents=True)
+    state = GONE | {"port": 9, "services": services, "versions": {}}
+    (prefect_home(home) / "server.json").write_text(json.dumps(state))
+
+
+def test_nothing_started_is_nothing_wrong(tagflow_at, tmp_path):
+    done = tagflow_at(tmp_path)("status")
+    assert (done.returncode, done.stdout.count(NOT_RUNNING)) == (0, 5)
+
+
+def test_a_part_that_died_is_told_by_the_exit_code_too(tagflow_at, tmp_path):
+    stack_folder(tmp_path).mkdir()
+    record = GONE | {"title": "MLflow server", "address": "http://127.0.0.1:9", "told": []}
+    (stack_folder(tmp_path) / f"{MLFLOW}.json").write_text(json.dumps(record))
+    done = tagflow_at(tmp_path)("status", "--json")
+    assert (done.returncode, json.loads(done.stdout)[MLFLOW]["health"]) == (1, DIED)
+
+
+@pytest.mark.parametrize(("services", "code", "health"), [("full", 1, DIED), ("minimal", 0, NOT_RUNNING)])
+def test_the_stacks_prefect_died_and_the_small_server_of_runs_only_ended(tagflow_at, tmp_path, services, code, health):
+    write_server(tmp_path, services)
+    done = tagflow_at(tmp_path)("status", "--json")
+    assert (done.returncode, json.loads(done.stdout)["prefect"]["health"]) == (code, health)
+
+
+def test_what_needs_repair():
+    states = [PartState("a", "A", "", health) for health in (HEALTHY, NOT_RUNNING, DIED, NO_ANSWER)]
+    assert [state.needs_repair for state in states] == [False, False, True, True]

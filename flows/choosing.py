@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from flows.stages import split_of_seed
+from flows.jobs import split_of_seed
 from tasks.choice import choose, with_changes
 from tasks.kinds import kind_of
 from tasks.naming import data_name, errors_name_source, registered_name, safe_name

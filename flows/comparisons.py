@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from flows.grid import grid_labels, lines_of_models
-from flows.stages import Job
+from flows.jobs import Job
 from tasks.evaluate import EvaluatedModel
 from tasks.naming import data_name
 from tasks.recipe import Recipe

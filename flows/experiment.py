@@ -87,6 +87,7 @@ def report_comparison(recipe: Recipe, comparison: Comparison, parent: str, works
         recipe.published,
         recipe.measures.against,
         recipe.published_on.get(comparison.data, {}),
+        recipe.measures.by_popularity,
     )
     address = workspace.settings.mlflow_page
     report_page(title, made, comparison.models, PageFacts(), parent, workspace.registry, address)

@@ -9,7 +9,8 @@ from typing import Any
 from prefect import flow
 
 from flows.choosing import choose_features
-from flows.stages import Job, build_jobs, ingest, register, train_and_evaluate
+from flows.jobs import Job, build_jobs
+from flows.stages import ingest, register, train_and_evaluate
 from flows.tuning import tune_models
 from tagcore.metrics.catalogue import champion_measure
 from tasks.cache import read_record

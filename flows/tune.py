@@ -5,7 +5,8 @@ from pathlib import Path
 
 from prefect import flow
 
-from flows.stages import build_jobs, ingest, train_and_evaluate
+from flows.jobs import build_jobs
+from flows.stages import ingest, train_and_evaluate
 from flows.tuning import Studies, search_models, settled
 from tagcore.store.files import write_text
 from tasks.cluster.sessions import open_clusters

@@ -7,7 +7,8 @@ from typing import Any
 
 from flows.choosing import choose_features
 from flows.grid import models_in_tables
-from flows.stages import Job, build_jobs, train_and_evaluate
+from flows.jobs import Job, build_jobs
+from flows.stages import train_and_evaluate
 from tagcore.fitting import make_model
 from tagcore.labelling.rules import rule_named
 from tagcore.store.datasets import content_key

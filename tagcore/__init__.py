@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tagcore.classifier import Classifier
     from tagcore.corpus import Corpus
-    from tagcore.ratings import Ratings
+    from tagcore.ratings import Ratings, UserTaggings
     from tagcore.recommender import Recommender
     from tagcore.tagger import Tagger
 
-__all__ = ["Corpus", "Ratings", "load_model"]
+__all__ = ["Corpus", "Ratings", "UserTaggings", "load_model"]
+_MODULES = {"Corpus": "tagcore.corpus", "Ratings": "tagcore.ratings", "UserTaggings": "tagcore.ratings"}
 
 
 def load_model(folder: Any) -> "Tagger | Recommender | Classifier":
@@ -29,8 +30,12 @@ def load_model(folder: Any) -> "Tagger | Recommender | Classifier":
 
 def __getattr__(name: str) -> Any:
     # on demand, so that `import tagcore` alone stays light
-    if name in ("Corpus", "Ratings"):
+    if name in _MODULES:
         import importlib
 
-        return getattr(importlib.import_module(f"tagcore.{name.lower()}"), name)
+        return getattr(importlib.import_module(_MODULES[name]), name)
     raise AttributeError(f"module 'tagcore' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

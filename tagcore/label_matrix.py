@@ -28,6 +28,11 @@ def label_matrix(y: Any, n: int) -> sp.csr_matrix:
 
 def _refuse_class_labels(y: Any) -> None:
     """Raises where y lists one class for each row, which would be taken for counts of a single tag."""
+    if isinstance(y, list | tuple) and any(isinstance(tags, list | tuple | set) and _are_names(tags) for tags in y):
+        raise ValueError(
+            "y lists the tags of each row by name, expected rows × tags: Corpus.from_texts(texts, tags).tags, or what "
+            "sklearn.preprocessing.MultiLabelBinarizer makes of lists of tags"
+        )
     labels = None if sp.issparse(y) else np.asarray(y)
     if labels is None or labels.ndim != 1 or not labels.size:
         return
@@ -39,6 +44,10 @@ def _refuse_class_labels(y: Any) -> None:
             f"y has one dimension and holds {first!r}: one class for each row? Expected rows × tags, as "
             "sklearn.preprocessing.LabelBinarizer makes of classes and MultiLabelBinarizer of lists of tags"
         )
+
+
+def _are_names(tags: Any) -> bool:
+    return any(isinstance(tag, str) for tag in tags)
 
 
 def present_labels(y: Any, n: int) -> sp.csr_matrix:

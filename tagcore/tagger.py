@@ -22,11 +22,13 @@ from tagcore.tag_model import TagModel
 from tagcore.text import Vectoriser
 from tagcore.text.fields import URL, USUAL, fields_of
 from tagcore.text.html import strip_html
+from tagcore.text.joined import JoinedVectoriser
 
 if TYPE_CHECKING:
     from tagcore.labelling.expected_f import ExpectedF
 
 HEAD = "tagger.json"
+_MOST_VIEWS = 16  # as many as a blend has members
 CALIBRATOR, THRESHOLDS, SHARES = "calibrator.safetensors", "thresholds.safetensors", "tag_shares.safetensors"
 
 
@@ -54,7 +56,7 @@ class Tagger:
     [[Suggestion(tag='cycling', score=1.0)]]
     """
 
-    vectoriser: Vectoriser
+    vectoriser: Vectoriser | JoinedVectoriser
     model: TagModel
     tag_names: list[str]
     calibrator: Calibrator | None = None
@@ -204,13 +206,14 @@ class Tagger:
         """A folder that must not stand yet; `manifest` are the parameters and inputs it was made from."""
         with write_dataset(folder, "model", **manifest) as writer:
             self.model.save(writer.folder / "model")
-            (writer.folder / "vectoriser").mkdir()
-            self.vectoriser.save(writer.folder / "vectoriser")
+            for number, view in enumerate(self.vectoriser.views):
+                view.save(writer.folder / _vectoriser_folder(number))
             writer.append("tags", names_table(self.tag_names))
             head = {
                 "calibrator": self.calibrator.name if self.calibrator else None,
                 "thresholds": self.thresholds is not None,
                 "tag_shares": self.tag_shares is not None,
+                "views": len(self.vectoriser.views),
             }
             if self.calibrator:
                 write_array_file(writer.folder / CALIBRATOR, self.calibrator.to_arrays())
@@ -237,14 +240,28 @@ class Tagger:
                 f"{data.folder / HEAD}: unknown calibrator {name!r}, expected one of {sorted(CALIBRATORS)}"
             )
         arrays = load_file(data.folder / CALIBRATOR) if name else {}
+        numbers = range(_count_views(head, data.folder / HEAD))
+        views = [Vectoriser.load(data.folder / _vectoriser_folder(number)) for number in numbers]
         return cls(
-            vectoriser=Vectoriser.load(data.folder / "vectoriser"),
+            vectoriser=views[0] if len(views) == 1 else JoinedVectoriser(views),
             model=TagModel.load(data.folder / "model", mapped),
             tag_names=data.names("tags"),
             calibrator=CALIBRATORS[name].from_arrays(arrays) if name else None,
             thresholds=load_thresholds(data.folder / THRESHOLDS) if head.get("thresholds") else None,
             tag_shares=load_file(data.folder / SHARES)["tag_shares"] if head.get("tag_shares") else None,
         )
+
+
+def _vectoriser_folder(number: int) -> str:
+    """The folder of the vectoriser of one view; most taggers have one."""
+    return f"vectoriser-{number}" if number else "vectoriser"
+
+
+def _count_views(head: dict[str, Any], path: Path) -> int:
+    views = head.get("views", 1)  # taggers stored before had one
+    if type(views) is not int or not 1 <= views <= _MOST_VIEWS:
+        raise StoreError(f"{path}: views is {views!r:.100}, expected a number from 1 to {_MOST_VIEWS}")
+    return views
 
 
 def _require_shares(shares: np.ndarray, tags: int) -> None:

@@ -9,6 +9,9 @@ from tagcore.text.parameters import check_parameters
 from tagcore.text.tokens import TOKEN_PATTERN
 from tasks.recipe_part import RecipePart
 
+# what is said of texts: words that were counted elsewhere have none
+OF_TEXTS = ("fields", "own_columns", "ngram_range", "stop_words", "stem", "strip_accents", "analyzer")
+
 
 class FeatureSettings(RecipePart):
     """The vectoriser's settings, named as scikit-learn's TfidfVectorizer names them; "none" takes one back."""

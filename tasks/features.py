@@ -12,6 +12,7 @@ from tagcore.features.build import VECTORISER, FeatureView, make_features
 from tagcore.features.corpus_reader import CorpusReader, document_times
 from tagcore.features.growth import extend_features
 from tagcore.features.ledger import stands_as_it_was
+from tagcore.features.side_by_side import join_features
 from tagcore.features.split import Split, newest_cut
 from tagcore.store.datasets import Dataset
 from tagcore.text import Vectoriser
@@ -103,10 +104,30 @@ def _extended(
     return run_cached(plan, title, make)
 
 
+@task(name="join features", retries=1, retry_delay_seconds=2, retry_condition_fn=is_transient)
+def join_views(views: Sequence[Path], workspace: Workspace) -> State[Path]:
+    """Puts features of the same documents side by side, the first of which leads; nothing is read or copied for it."""
+    keys = [stored_key(view, "features") for view in views]
+    first = Dataset.open(views[0], "features", verify=False)
+    inputs = {"features": keys[0]} | {f"view {number}": key for number, key in enumerate(keys[1:], start=1)}
+    plan = PlannedResult(workspace.store, "features", first.manifest["parameters"], inputs)
+
+    def make(folder: Path, step: ProgressReporter) -> None:
+        opened = [first, *(Dataset.open(view, "features", verify=False) for view in views[1:])]
+        join_features(folder, opened, **plan.manifest)
+        step.remark = " and ".join(f"{count_words(view):,}" for view in views) + " words"
+
+    return run_cached(plan, f"put {len(views)} kinds of features side by side", make)
+
+
 def count_cells(prepared: Path) -> int:
     """Counts words × tags of stored features."""
-    tags = Dataset.open(prepared, "features", verify=False).counts["tags"]
-    return int(read_params(prepared / VECTORISER)[1]["n_terms"]) * tags
+    return count_words(prepared) * Dataset.open(prepared, "features", verify=False).counts["tags"]
+
+
+def count_words(prepared: Path) -> int:
+    """Counts the words of stored features of one view."""
+    return int(read_params(prepared / VECTORISER)[1]["n_terms"])
 
 
 def choose_split(corpus: Path, split: SplitSettings) -> Split:

@@ -1,10 +1,13 @@
-"""The members of a recipe's blend, changed as the other models of the recipe are."""
+"""The members of a recipe's blend, changed as the other models of the recipe are, and the features that they read."""
 
-from collections.abc import Container
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any
 
-from tagcore.models.blend.members import DEFAULT_MEMBERS, class_of, with_parameter
+from tagcore.models.blend.members import COLUMNS, DEFAULT_MEMBERS, class_of, with_parameter
+from tasks.feature_settings import OF_TEXTS, FeatureSettings
 from tasks.recipe_settings import ModelSettings
+
+FEATURES = "features"  # of a member in a recipe: on top of the blend's own
 
 
 def with_member_parameter(model: ModelSettings, name: str, parameter: str, value: Any) -> ModelSettings:
@@ -14,13 +17,65 @@ def with_member_parameter(model: ModelSettings, name: str, parameter: str, value
 
 def without_members(model: ModelSettings, names: Container[str]) -> ModelSettings:
     """A blend that asks no model of these classes, unless it asks no other; any other model stays as it is."""
-    if model.model != "Blend":
-        return model
-    return _asking(model, [member for member in _members(model) if class_of(member) not in names])
+    return _asking_some(model, lambda member: class_of(member) not in names)
+
+
+def without_views_of_texts(model: ModelSettings) -> ModelSettings:
+    """A blend without the members whose own features are made of texts, for words that were counted elsewhere."""
+    return _asking_some(model, lambda member: not any(name in OF_TEXTS for name in features_of(member)))
+
+
+def without_large_views(model: ModelSettings, cells: Mapping[str, int], most_cells: Mapping[str, int]) -> ModelSettings:
+    """A blend without the members of whose own features there are more words × tags (by `view_name`) than their class
+    takes."""
+
+    def fits(member: Any) -> bool:
+        return cells[view_name(features_of(member))] <= most_cells.get(class_of(member), float("inf"))
+
+    return _asking_some(model, fits)
+
+
+def views_of(model: ModelSettings) -> list[dict[str, Any]]:
+    """The features that the members of a blend read, each once, on top of the model's own, which come first."""
+    views: list[dict[str, Any]] = [{}]
+    for member in _members(model) if model.model == "Blend" else ():
+        if features_of(member) not in views:
+            views.append(features_of(member))
+    return views
+
+
+def with_columns(model: ModelSettings, views: Sequence[Mapping[str, Any]], edges: Sequence[int]) -> ModelSettings:
+    """A blend whose members read the columns of their view, which begin and end at `edges`, instead of features."""
+
+    def reading(member: Any) -> Any:
+        number = list(views).index(features_of(member))
+        plain = {"model": member} if isinstance(member, str) else member
+        known = {name: value for name, value in plain.items() if name != FEATURES}
+        return known | {COLUMNS: [edges[number], edges[number + 1]]}
+
+    return _asking(model, [reading(member) for member in _members(model)])
+
+
+def features_of(member: Any) -> dict[str, Any]:
+    """What a member in a recipe reads, on top of the blend's features; ValueError where that is nothing known."""
+    features = {} if isinstance(member, str) else member.get(FEATURES, {})
+    FeatureSettings.model_validate(features)
+    return features
+
+
+def view_name(features: Mapping[str, Any]) -> str:
+    """One name for the features of a view."""
+    return repr(sorted(features.items()))
 
 
 def _members(model: ModelSettings) -> list[Any]:
     return list(model.params.get("members") or DEFAULT_MEMBERS)
+
+
+def _asking_some(model: ModelSettings, wanted: Callable[[Any], bool]) -> ModelSettings:
+    if model.model != "Blend":
+        return model
+    return _asking(model, [member for member in _members(model) if wanted(member)])
 
 
 def _asking(model: ModelSettings, members: list[Any]) -> ModelSettings:

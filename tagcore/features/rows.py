@@ -1,4 +1,7 @@
-"""The rows of a data set, wherever they are: in memory, or in stored row groups that each process reads for itself."""
+"""The rows of a data set, wherever they are: in memory, or in stored row groups that each process reads for itself.
+
+How documents become rows: `build.py`, and `tagcore/text/vectoriser.py` for their words. This is where rows are read.
+"""
 
 import itertools
 import threading

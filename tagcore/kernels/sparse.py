@@ -113,3 +113,32 @@ def unit_rows(data, indptr):
         for p in range(indptr[i], indptr[i + 1]):
             out[p] = data[p] / length
     return out
+
+
+@njit(cache=True, nogil=True)
+def column_range(data, indices, indptr, start, stop):
+    """(data, indices, indptr) of the columns start..stop - 1 of CSR rows whose columns rise, numbered from 0."""
+    n = indptr.size - 1
+    first = np.empty(n, np.int64)
+    starts = np.zeros(n + 1, indptr.dtype)
+    for i in range(n):
+        row = indices[indptr[i] : indptr[i + 1]]
+        first[i] = indptr[i] + np.searchsorted(row, start)
+        starts[i + 1] = starts[i] + indptr[i] + np.searchsorted(row, stop) - first[i]
+    values = np.empty(starts[n], data.dtype)
+    columns = np.empty(starts[n], indices.dtype)
+    for i in range(n):
+        for p in range(starts[i + 1] - starts[i]):
+            values[starts[i] + p] = data[first[i] + p]
+            columns[starts[i] + p] = indices[first[i] + p] - start
+    return values, columns, starts
+
+
+@njit(cache=True, nogil=True)
+def place_rows(data, indices, indptr, shift, starts, out_data, out_indices):
+    """Copies CSR rows to where each starts in the output, its columns moved up by `shift`; moves the starts behind."""
+    for i in range(indptr.size - 1):
+        for p in range(indptr[i], indptr[i + 1]):
+            out_data[starts[i]] = data[p]
+            out_indices[starts[i]] = indices[p] + shift
+            starts[i] += 1

@@ -1,6 +1,8 @@
 """How good the first k suggestions are: precision, recall, F1, nDCG, accuracies, and how many are right.
 
 One value per document; without any true tag it is 0 in all of them.
+
+A measure of rankings is a method of `Hits` here and an entry of `MEASURES` in `catalogue.py`, or nobody asks for it.
 """
 
 from dataclasses import dataclass

@@ -109,6 +109,11 @@ class Vectoriser(BaseEstimator):
         """Names of the fields that are read, in the order they are; None where a document is one text."""
         return None if self.fields is None else tuple(sorted(self.fields))
 
+    @property
+    def views(self) -> tuple["Vectoriser", ...]:
+        """The vectorisers whose columns stand side by side: this one (see `JoinedVectoriser`)."""
+        return (self,)
+
     def fit(self, texts: Documents, y: Any = None) -> "Vectoriser":
         """Learns vocabulary and document frequencies; nothing is kept per text."""
         self._learn(self._blocks(texts))

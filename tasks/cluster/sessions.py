@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, cast
 
-from tagcore.features.rows import StoredRows
+from tagcore.features.rows import Rows, StoredRows
+from tagcore.features.side_by_side import SideBySide
 from tagcore.shards import Executor
 from tagcore.store.storage import Folder, Storage
 from tasks.cluster.backends import Cluster
@@ -94,9 +95,14 @@ def interrupt_work() -> None:
         executor.close_client()
 
 
-def copy_to_workers(rows: StoredRows, cluster: Cluster, key: str) -> StoredRows:
-    """The rows where workers can read them."""
-    return rows.at(copy_files_to_workers(rows.storage, rows.files, cluster, key))
+def copy_to_workers(rows: Rows, cluster: Cluster, key: str) -> Rows:
+    """The rows where workers can read them, if they are stored."""
+    if isinstance(rows, SideBySide):
+        views = enumerate(rows.views)
+        return SideBySide(tuple(copy_to_workers(view, cluster, f"{key}-{number}") for number, view in views))
+    if isinstance(rows, StoredRows):
+        return rows.at(copy_files_to_workers(rows.storage, rows.files, cluster, key))
+    return rows
 
 
 def copy_files_to_workers(storage: Storage, files: list[str], cluster: Cluster, key: str) -> Storage:

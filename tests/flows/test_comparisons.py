@@ -4,8 +4,8 @@ from pathlib import Path
 
 from flows.comparisons import GridPoint, group_by_documents
 from flows.grid import point_label
+from flows.jobs import Job
 from flows.recipes import load_recipe
-from flows.stages import Job
 from tasks.evaluate import EvaluatedModel
 
 

@@ -6,7 +6,7 @@ from unittest.mock import Mock
 import pytest
 
 from flows import nightly
-from flows.stages import Job
+from flows.jobs import Job
 from tasks.evaluate import EvaluatedModel
 from tasks.promotion.decision import Decision, Guard
 from tasks.recipe_settings import ModelSettings

@@ -110,7 +110,7 @@ def test_a_folder_is_known_by_looking_and_its_items_are_told_by_title(tagflow, t
     by_tags = ("--set", "models=[{model='TagiCoFi'}]", "--set", "promotion={floor=false, guards={min_test=10}}")
     done = tagflow("run", "--data", str(folder), "--skip-bad-rows", *by_tags)
     assert done.returncode == 0, done.stderr
-    assert "1 bad rows left out, see " in done.stderr
+    assert "1 bad row left out, see " in done.stderr
     assert "12 held-out ratings; 95 % intervals over users" in done.stdout  # the newest of every user
     assert "→ Book " in done.stderr
     served = ("--model", "models:/ratings-mine@champion", "-k", "1")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from flows import stages
+from flows import jobs as of_recipe
 from flows.recipes import load_recipe
 from tagcore.corpus import Corpus
 from tagcore.features.build import make_features
@@ -27,16 +27,16 @@ def test_cells_are_words_times_tags(features):
 
 
 def test_what_is_too_large_is_left_out_and_said(features, monkeypatch):
-    monkeypatch.setattr(stages, "prepare", lambda *given: features)
+    monkeypatch.setattr(of_recipe, "prepare", lambda *given: features)
     models = [{"model": "KNN"}, {"model": "BOMC", "most_cells": 5}, {"model": "Blend"}]
     told = []
     with listen(lambda step, event: told.append((event, step.title, step.remark))):
-        jobs = stages.build_jobs(load_recipe("nightly", {"models": models}), features, None)
+        jobs = of_recipe.build_jobs(load_recipe("nightly", {"models": models}), features, None)
     assert [job.label for job in jobs] == ["KNN", "Blend"]
     assert jobs[1].model.params == {"members": ["OneVsRestLinear", "KNN"]}  # without the one that is too large
     assert told == [("left out", "leave out BOMC", "6 words × tags, it takes 5 (most_cells of the recipe)")]
     with pytest.raises(ValueError, match="nightly: every model is left out"):
-        stages.build_jobs(load_recipe("nightly", {"models": models[1:2]}), features, None)
+        of_recipe.build_jobs(load_recipe("nightly", {"models": models[1:2]}), features, None)
 
 
 def test_the_night_holds_the_blend_and_its_members():

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from flows import stages
+from flows import jobs as of_recipe
 from flows.recipes import load_recipe
 from tagcore import load_model
 from tagcore.features.rows import StoredRows
@@ -38,13 +38,13 @@ def built(monkeypatch):
         calls.append(tuple(preparation[name] for name in ("settings", "split", "title")))
         return Path(f"features {len(calls) - 1}")
 
-    monkeypatch.setattr(stages, "prepare", prepare)
+    monkeypatch.setattr(of_recipe, "prepare", prepare)
     return calls
 
 
 def jobs_of(tmp_path, **settings):
     recipe = load_recipe("nightly", {"data.source": "demo", "models": [{"model": "KNN"}], **settings})
-    return stages.build_jobs(recipe, Path("corpus"), workspace_at(tmp_path))
+    return of_recipe.build_jobs(recipe, Path("corpus"), workspace_at(tmp_path))
 
 
 def test_seeds_share_one_split_unless_it_is_redrawn(built, tmp_path):
@@ -99,7 +99,7 @@ def test_models_that_weigh_the_same_terms_otherwise_share_one_reading(tmp_path, 
         asked.append((preparation["settings"].norm, [view.norm for view in preparation["views"]]))
         return Path("anywhere")
 
-    monkeypatch.setattr(stages, "prepare", prepare)
+    monkeypatch.setattr(of_recipe, "prepare", prepare)
     bigrams = {"model": "Ridge", "features": {"ngram_range": [1, 2]}}
     jobs_of(tmp_path, models=[{"model": "KNN"}, {"model": "PMM"}, bigrams, {"model": "Popular"}])
     assert asked == [("l2", [None]), (None, ["l2"]), ("l2", [])]

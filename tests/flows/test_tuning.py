@@ -10,8 +10,8 @@ import pytest
 
 from flows import tuning
 from flows.comparisons import GridPoint, group_by_documents
+from flows.jobs import Job
 from flows.recipes import SPACES, load_recipe, preset_names, recipe_to_tune
-from flows.stages import Job
 from tagcore.base import Estimator
 from tagcore.fitting import model_class
 from tasks.evaluate import EvaluatedModel

@@ -79,7 +79,7 @@ def test_label_matrix_takes_read_only_arrays():
         ([[1, 0], [0, -2]], r"negative count -2\.0 in row 1, tag 1"),
         (sp.csr_matrix([[0, 0], [0, -2]]), r"negative count -2\.0 in row 1, tag 1"),
         ([[1, np.nan], [0, 1]], "NaN"),
-        ([["a", "b"], ["c", "d"]], "could not convert|dtype='numeric'"),
+        ([["a", "b"], ["c", "d"]], "by name, expected rows × tags"),
         (np.zeros((2, 2, 2)), "dim 3"),
     ],
 )
@@ -115,3 +115,9 @@ def test_the_named_negative_count_is_there(y):
     words = str(caught.value).replace(",", "").split()
     row, tag = int(words[words.index("row") + 1]), int(words[words.index("tag") + 1])
     assert y[row, tag] == y.min()
+
+
+@pytest.mark.parametrize("y", [[["bread"], ["cars", "bread"]], [[], {"bread"}], (("a", "b"), ("c", "d"))])
+def test_names_of_tags_are_refused_with_what_was_expected(y):
+    with pytest.raises(ValueError, match=r"y lists the tags of each row by name, expected rows × tags"):
+        label_matrix(y, 2)

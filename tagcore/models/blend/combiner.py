@@ -1,6 +1,6 @@
 """What turns the features of a pair into log-odds: a logistic curve with products, and boosted trees, as arrays."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -14,6 +14,7 @@ from tagcore.scoring.calibration import logistic_fit
 from tagcore.shards import freeze
 
 FEWEST_DOCUMENTS = 400  # below which trees are no better than the curve
+_OUTER = 1e-3  # share of the pairs, at either end of a feature, that do not say how far it goes
 _L2 = 1e-4
 _STEPS = 300
 _LEAST_SLOPE = 1e-3  # of a member's score as log-odds: the order of its tags stays
@@ -24,11 +25,12 @@ class Combiner:
     """The arrays of a fitted combiner; see `kernel.combine`."""
 
     weights: np.ndarray  # of features and products, the intercept last
+    ranges: np.ndarray  # (2, features) what nearly all pairs that it learnt from lie between
     trees: Trees
 
     @property
     def arrays(self) -> tuple[np.ndarray, ...]:
-        return self.weights, *self.trees.arrays
+        return self.weights, self.ranges, *self.trees.arrays
 
     @property
     def has_trees(self) -> bool:
@@ -38,31 +40,37 @@ class Combiner:
         """Raises ValueError where the arrays of a loaded combiner could lead a kernel astray."""
         width = 4 * n_members + 5
         require_array(self.weights, (width + 4 * n_members + 1,), np.float64, "weights of the combiner")
+        require_array(self.ranges, (2, width), np.float64, "ranges of features")
+        if (self.ranges[0] > self.ranges[1]).any():
+            raise ValueError("a range of features ends before it begins")
         self.trees.check(width)
 
     def without_trees(self) -> "Combiner":
         """The curve alone."""
-        return Combiner(self.weights, no_trees(self.trees.node_starts.size - 1))
+        return Combiner(self.weights, self.ranges, no_trees(self.trees.node_starts.size - 1))
 
     def __call__(self, features: np.ndarray, n_members: int) -> np.ndarray:
         """Log-odds of pairs."""
-        return kernel.combine(features, n_members, self.weights, self.trees.arrays)
+        return kernel.combine(features, n_members, self.ranges, self.weights, self.trees.arrays)
 
 
 def no_combiner(n_members: int) -> Combiner:
     """What stands for a combiner where a member serves alone."""
-    return Combiner(freeze(np.zeros(8 * n_members + 6)), no_trees(4 * n_members + 5))
+    width = 4 * n_members + 5
+    return Combiner(freeze(np.zeros(8 * n_members + 6)), freeze(np.zeros((2, width))), no_trees(width))
 
 
 def fit_combiner(pairs: Pairs, n_members: int, n_trees: int, seed: int) -> Combiner:
     """Learns from pairs of documents that members had not seen. One thread: others would sum in another order."""
+    ranges = np.quantile(pairs.features, (_OUTER, 1 - _OUTER), axis=0)
+    pairs = replace(pairs, features=kernel.within(pairs.features, ranges))
     with threadpool_limits(1):
         weights = _logistic(kernel.with_products(pairs.features, n_members), pairs.hits)
         trees = no_trees(pairs.features.shape[1])
         enough = np.unique(pairs.rows).size >= FEWEST_DOCUMENTS and pairs.hits.any() and not pairs.hits.all()
         if n_trees and enough:
             trees = _boosted(pairs, n_trees, seed)
-    return Combiner(freeze(weights), trees)
+    return Combiner(freeze(weights), freeze(ranges), trees)
 
 
 def fit_slope(scores: np.ndarray, hits: np.ndarray) -> np.ndarray:

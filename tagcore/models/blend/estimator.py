@@ -10,10 +10,11 @@ import scipy.sparse as sp
 from tagcore.base import BLOCK_CELLS, best_k, block_rows, require_array, require_lists
 from tagcore.features.folds import NEVER, fold_numbers
 from tagcore.features.rows import Rows
+from tagcore.features.side_by_side import columns_of, first_view
 from tagcore.models.blend import kernel
 from tagcore.models.blend.combiner import Combiner, fit_combiner, fit_slope, no_combiner
 from tagcore.models.blend.guard import CURVE, THE_BLEND, choose
-from tagcore.models.blend.members import MemberList, make_members
+from tagcore.models.blend.members import Member, MemberList, make_members
 from tagcore.models.blend.pairs import Pairs, TagCounts, held_out_pairs, joined, member_scores, scored_pairs
 from tagcore.models.blend.trees import Trees
 from tagcore.numeric.logistic import expit
@@ -28,13 +29,13 @@ from tagcore.training import FitContext
 _SLOPE_RANKS = 5  # of a member's tags, from which its slope is learnt: those that people look at
 
 
-_COMBINER = ("weights_", "node_starts_", "thresholds_", "tree_of_node_", "left_alone_", "leaf_values_")
+_COMBINER = ("weights_", "ranges_", "node_starts_", "thresholds_", "tree_of_node_", "left_alone_", "leaf_values_")
 
 
 class _Served(NamedTuple):
     """What a fitted blend answers with."""
 
-    members: list[TagModel]
+    members: list[Member]
     combiner: Combiner
     counts: tuple
 
@@ -60,7 +61,8 @@ class Blend(TagModel):
     Parameters
     ----------
     members : class names, or `{"model": name, parameter: value, …}`; the first leads. None: OneVsRestLinear, KNN and
-        BOMC.
+        BOMC. `"columns": [start, stop]` beside the parameters: the member reads these columns of X alone, so that each
+        may have features of its own, joined side by side (a recipe gives a member `features` instead).
     pool : how many of each member's best tags are looked at; others are not suggested.
     n_folds : of 5, every document is scored; of 1, a fifth of them. None: 5 below 5,000 documents.
     n_trees : boosted trees of the combiner, where 400 documents or more of a fold can teach it before they are judged.
@@ -115,7 +117,7 @@ class Blend(TagModel):
     @property
     def member_names(self) -> list[str]:
         """Class names of the members, with numbers where two have one."""
-        names = [type(member).__name__ for member in self._made()]
+        names = [type(member.model).__name__ for member in self._made()]
         return [
             f"{name} {names[:i].count(name) + 1}" if names.count(name) > 1 else name for i, name in enumerate(names)
         ]
@@ -137,8 +139,12 @@ class Blend(TagModel):
         """What each word did to the score of the first member that can tell, of those that serve; None without one."""
         members = self._served().members
         serving = members if self.serving_ == THE_BLEND else [members[self.serving_]]
-        able = [member for member in serving if hasattr(member, "explain")]
-        return able[0].explain(self._checked(X), tag) if able else None
+        able = [member for member in serving if hasattr(member.model, "explain")]
+        if not able:
+            return None
+        told = able[0].model.explain(able[0].rows(self._checked(X)), tag)
+        first = able[0].columns[0] if able[0].columns else 0
+        return told if told is None else replace(told, words=told.words + first)
 
     def _fit(self, rows: Rows, context: FitContext) -> None:
         members, Y = self._made(), rows.labels(slice(0, rows.n_rows))
@@ -160,20 +166,20 @@ class Blend(TagModel):
         self.met_starts_, self.met_tags_, self.met_counts_ = counts.starts, counts.tags, counts.counts
         for number, member in enumerate(members):
             fits.fit(member, rows, None, f"member{number}")
-            for name in (*member._all_arrays(), *member._all_facts()):
-                setattr(self, _stored_name(number, name), getattr(member, name))
+            for name in (*member.model._all_arrays(), *member.model._all_facts()):
+                setattr(self, _stored_name(number, name), getattr(member.model, name))
         self._ready: _Served | None = None
         self._served()  # now, as to be asked changes nothing
 
     def _held_out_pairs(
-        self, members: list[TagModel], rows: Rows, Y: sp.csr_matrix, folds: np.ndarray, held: list[int], fits: "_Fits"
+        self, members: list[Member], rows: Rows, Y: sp.csr_matrix, folds: np.ndarray, held: list[int], fits: "_Fits"
     ) -> Pairs:
         """Pairs of every document that is held out once, scored by members that have not seen it."""
         parts = []
         for fold in held:
             seen, unseen = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
             fitted = [
-                fits.fit(clone(member), rows, folds == fold, f"fold{fold}-member{number}")
+                fits.fit(replace(member, model=clone(member.model)), rows, folds == fold, f"fold{fold}-member{number}")
                 for number, member in enumerate(members)
             ]
             parts.append(held_out_pairs(fitted, rows, unseen, self.pool, TagCounts.of(Y[seen])))
@@ -190,7 +196,7 @@ class Blend(TagModel):
     def _scores(self, X: sp.csr_matrix) -> np.ndarray:
         served = self._served()
         if self.serving_ != THE_BLEND:
-            return self._odds(np.asarray(served.members[self.serving_]._scores(X), np.float64))
+            return self._odds(np.asarray(served.members[self.serving_].scores(X), np.float64))
         scores = member_scores(served.members, X)
         indptr, tags, odds = self._pair_odds(served, X, scores)
         return kernel.spread_scores(indptr, tags, odds, scores[0])
@@ -198,8 +204,9 @@ class Blend(TagModel):
     def _top_k(self, X: sp.csr_matrix, k: int) -> tuple[np.ndarray, np.ndarray]:
         served = self._served()
         if self.serving_ != THE_BLEND:
-            best, member_odds = served.members[self.serving_]._top_k(X, k)
-            return best, self._odds(member_odds)
+            alone = served.members[self.serving_]
+            best, scores_alone = alone.model._top_k(alone.rows(X), k)
+            return best, self._odds(scores_alone)
         best, best_odds = np.empty((X.shape[0], k), np.int64), np.empty((X.shape[0], k))
         step = block_rows(self.n_labels_, BLOCK_CELLS)
         for start in range(0, X.shape[0], step):
@@ -222,7 +229,7 @@ class Blend(TagModel):
         slope, intercept = self.slopes_[self.serving_]
         return slope * scores + intercept
 
-    def _made(self) -> list[TagModel]:
+    def _made(self) -> list[Member]:
         return make_members(self.members, self.random_state)
 
     def _served(self) -> "_Served":
@@ -231,12 +238,12 @@ class Blend(TagModel):
         if ready is None:
             members = self._made()
             for number, member in enumerate(members):
-                for name in (*member._all_arrays(), *member._all_facts()):
-                    setattr(member, name, getattr(self, _stored_name(number, name)))
-            weights, *trees = (freeze(getattr(self, name)) for name in _COMBINER)
+                for name in (*member.model._all_arrays(), *member.model._all_facts()):
+                    setattr(member.model, name, getattr(self, _stored_name(number, name)))
+            weights, ranges, *trees = (freeze(getattr(self, name)) for name in _COMBINER)
             met = (self.met_starts_, self.met_tags_, self.met_counts_)
             counts = TagCounts(self.n_documents_, *map(freeze, (self.tag_documents_, *met)))
-            ready = self._ready = _Served(members, Combiner(weights, Trees(*trees)), counts.arrays)
+            ready = self._ready = _Served(members, Combiner(weights, ranges, Trees(*trees)), counts.arrays)
         return ready
 
     def _all_arrays(self) -> tuple[str, ...]:  # type: ignore[override]  # of this one: its members have more
@@ -247,7 +254,7 @@ class Blend(TagModel):
 
     def _names_of_members(self, kind: str) -> list[str]:
         members = enumerate(self._made())
-        return [_stored_name(number, name) for number, member in members for name in getattr(member, kind)()]
+        return [_stored_name(number, name) for number, member in members for name in getattr(member.model, kind)()]
 
     def _check_state(self) -> None:
         super()._check_state()
@@ -262,9 +269,12 @@ class Blend(TagModel):
         require_lists(self.met_starts_, self.met_tags_, n_tags, n_tags, "tags that meet")
         require_array(self.met_counts_, self.met_tags_.shape, np.int32, "met_counts_", 0, self.n_documents_)
         for member, name in zip(members, self.member_names, strict=True):
-            if (member.n_labels_, member.n_features_in_) != (n_tags, self.n_features_in_):
+            start, stop = member.columns or (0, self.n_features_in_)
+            if (member.model.n_labels_, member.model.n_features_in_) != (n_tags, stop - start):
                 raise ValueError(f"its member {name} has other tags or words than it has itself")
-            member._check_state()
+            if stop > self.n_features_in_:
+                raise ValueError(f"its member {name} reads columns {start}:{stop} of {self.n_features_in_}")
+            member.model._check_state()
 
 
 class _Fits:
@@ -273,12 +283,15 @@ class _Fits:
     def __init__(self, context: FitContext, total: int) -> None:
         self._context, self._total, self._done = context, total, 0
 
-    def fit(self, member: TagModel, rows: Rows, left_out: np.ndarray | None, name: str) -> TagModel:
+    def fit(self, member: Member, rows: Rows, left_out: np.ndarray | None, name: str) -> Member:
         context = self._context
         checkpoints = context.checkpoints.inside(name) if context.checkpoints else None
-        member.fit_without(left_out, rows, replace(context, checkpoints=checkpoints, progress=no_progress))
+        read = columns_of(rows, member.columns)
+        kept = context.kept if read is first_view(rows) else None  # what others fit as well is of these rows alone
+        context = replace(context, checkpoints=checkpoints, progress=no_progress, kept=kept)
+        member.model.fit_without(left_out, read, context)
         self._done += 1
-        context.progress(self._done, self._total, {})
+        self._context.progress(self._done, self._total, {})
         return member
 
 

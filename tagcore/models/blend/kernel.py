@@ -145,25 +145,42 @@ def with_products(features, n_members):
 
 
 @njit(cache=True, nogil=True)
-def combine(features, n_members, weights, trees):
+def _fill_within(features, ranges, out):
+    for j in range(features.size):
+        out[j] = min(max(features[j], ranges[0, j]), ranges[1, j])
+
+
+@njit(cache=True, nogil=True)
+def within(features, ranges):
+    """The features of pairs, each brought into its range: (lows, highs)."""
+    out = np.empty_like(features)
+    for i in range(features.shape[0]):
+        _fill_within(features[i], ranges, out[i])
+    return out
+
+
+@njit(cache=True, nogil=True)
+def combine(features, n_members, ranges, weights, trees):
     """Log-odds of pairs: a linear sum of features and products; its mean with that of the trees, where there are any.
 
-    The last weight is the intercept.
+    The last weight is the intercept. Features are brought into the ranges that the weights were learnt in: a text of
+    one word may have scores that no document has, and a parabola through them says anything.
     """
     n, width = features.shape
     leaf_values = trees[4]
-    products = np.empty(4 * n_members, np.float64)
+    row, products = np.empty(width, np.float64), np.empty(4 * n_members, np.float64)
     alive = np.empty(leaf_values.shape[0], np.uint32)
     out = np.empty(n, np.float64)
     for i in range(n):
         linear = weights[-1]
-        _fill_products(features[i], n_members, products)
+        _fill_within(features[i], ranges, row)
+        _fill_products(row, n_members, products)
         for j in range(width):
-            linear += weights[j] * features[i, j]
+            linear += weights[j] * row[j]
         for j in range(products.size):
             linear += weights[width + j] * products[j]
         if leaf_values.shape[0] > 1:
-            linear = 0.5 * (linear + sum_of_trees(features[i], trees, alive))
+            linear = 0.5 * (linear + sum_of_trees(row, trees, alive))
         out[i] = max(linear, LEAST)
     return out
 

@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from tagcore.base import block_rows
 from tagcore.features.rows import Rows
 from tagcore.models.blend import kernel
+from tagcore.models.blend.members import Member
 from tagcore.shards import freeze
-from tagcore.tag_model import TagModel
 
 _CELLS = 1_000_000  # scores of one member that are formed together
 
@@ -61,25 +61,25 @@ class Pairs:
         return Pairs(self.features[at], self.hits[at], self.rows[at], self.tags[at])
 
 
-def member_scores(members: Sequence[TagModel], X: sp.csr_matrix) -> np.ndarray:
+def member_scores(members: Sequence[Member], X: sp.csr_matrix) -> np.ndarray:
     """(members, rows, tags) scores of checked rows."""
-    scores = np.empty((len(members), X.shape[0], members[0].n_labels_))
+    scores = np.empty((len(members), X.shape[0], members[0].model.n_labels_))
     for number, member in enumerate(members):
-        scores[number] = member._scores(X)
+        scores[number] = member.scores(X)
     return freeze(scores)
 
 
 def scored_pairs(
-    members: Sequence[TagModel], X: sp.csr_matrix, scores: np.ndarray, pool: int, counts: tuple
+    members: Sequence[Member], X: sp.csr_matrix, scores: np.ndarray, pool: int, counts: tuple
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(indptr, tags, features) of the pairs of checked rows. No label is read: what weighs the best tags of the lead is
     the probability that it gives by itself."""
     best, best_scores = kernel.best_ranks(scores)
-    likely = members[0].proba(best_scores[0, :, : kernel.OTHERS + 1])
-    return kernel.pair_features(scores, best, best_scores, likely, X.indptr, pool, counts)
+    likely = members[0].model.proba(best_scores[0, :, : kernel.OTHERS + 1])
+    return kernel.pair_features(scores, best, best_scores, likely, members[0].rows(X).indptr, pool, counts)
 
 
-def held_out_pairs(members: Sequence[TagModel], rows: Rows, held: np.ndarray, pool: int, counts: TagCounts) -> Pairs:
+def held_out_pairs(members: Sequence[Member], rows: Rows, held: np.ndarray, pool: int, counts: TagCounts) -> Pairs:
     """Pairs of the rows `held`, which the members and the counts have not seen; of their tags only hits tell."""
     selected, parts = rows.select(held), []
     step = block_rows(rows.n_labels, _CELLS)

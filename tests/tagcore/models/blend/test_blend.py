@@ -20,6 +20,7 @@ from tagcore.models.blend import combiner as combiner_module
 from tagcore.models.blend import kernel
 from tagcore.models.blend.combiner import fit_combiner
 from tagcore.models.blend.guard import CURVE, THE_BLEND, WITH_TREES, choose
+from tagcore.models.blend.members import Member
 from tagcore.models.blend.pairs import Pairs, TagCounts, held_out_pairs
 from tagcore.models.blend.quality import ndcg_of_pairs
 from tagcore.shards import freeze
@@ -37,16 +38,49 @@ def planted_pairs(n_documents: int, seed: int = 0) -> Pairs:
     return Pairs(features, hits, rows, np.tile(np.arange(5), n_documents))
 
 
+def within(pairs: Pairs, combiner) -> np.ndarray:
+    """features as numpy brings them into the ranges of nearly all pairs."""
+    low, high = np.quantile(pairs.features, (0.001, 0.999), axis=0)
+    np.testing.assert_array_equal(combiner.ranges, [low, high])
+    return np.clip(pairs.features, low, high)
+
+
+def test_what_no_document_has_is_taken_for_the_most_that_one_has():
+    pairs = planted_pairs(600)
+    combiner = fit_combiner(pairs, 2, 15, seed=3)
+    far = pairs.features.copy()
+    far[:, 0] = 1e6
+    at_the_end = pairs.features.copy()
+    at_the_end[:, 0] = combiner.ranges[1, 0]
+    np.testing.assert_array_equal(combiner(far, 2), combiner(at_the_end, 2))
+    assert np.abs(combiner(far, 2)).max() < 30
+
+
+def test_a_text_of_one_word_gets_the_tag_that_all_members_put_first():
+    """scores of short texts are far from those of documents, which alone have taught the combiner."""
+    source = demo_corpus(1500)
+    (block,) = source.blocks(1500)
+    Y, vectoriser = tag_matrix(block.taggings, 1500, len(source.tags)), Vectoriser(sublinear_tf=True)
+    X = vectoriser.fit_transform(document_texts(block.documents))
+    blend = Blend(["OneVsRestLinear", "KNN", {"model": "BOMC", "margin": 2.0}]).fit(X, Y)
+    assert blend.serving_ == THE_BLEND
+    words = vectoriser.transform(vectoriser.terms_.tolist())
+    firsts = np.stack([member.model.top_k(words, 1)[0][:, 0] for member in blend._served().members])
+    agreed = np.flatnonzero((firsts == firsts[0]).all(axis=0))
+    assert agreed.size > 50
+    assert (blend.top_k(words[agreed], 5)[0] == firsts[0, agreed, None]).any(axis=1).all()
+
+
 def test_trees_written_out_are_those_of_scikit_learn():
     pairs = planted_pairs(600)
     combiner = fit_combiner(pairs, 2, 15, seed=3)
     theirs = HistGradientBoostingClassifier(
         max_iter=15, max_leaf_nodes=15, min_samples_leaf=50, l2_regularization=5.0, max_features=0.8,
         early_stopping=False, random_state=3,
-    ).fit(pairs.features, pairs.hits)  # fmt: skip
-    linear = kernel.with_products(pairs.features, 2) @ combiner.weights[:-1] + combiner.weights[-1]
+    ).fit(features := within(pairs, combiner), pairs.hits)  # fmt: skip
+    linear = kernel.with_products(features, 2) @ combiner.weights[:-1] + combiner.weights[-1]
     trees = 2 * combiner(pairs.features, 2) - linear
-    np.testing.assert_allclose(trees, theirs.decision_function(pairs.features), atol=1e-6)
+    np.testing.assert_allclose(trees, theirs.decision_function(features), atol=1e-6)
     assert len(combiner.trees.leaf_values) == 16
     assert combiner.has_trees
     assert not combiner.without_trees().has_trees
@@ -56,9 +90,10 @@ def test_trees_written_out_are_those_of_scikit_learn():
 
 def test_the_curve_is_that_of_a_logistic_regression():
     pairs = planted_pairs(300)
-    z = StandardScaler().fit_transform(kernel.with_products(pairs.features, 2))
+    combiner = fit_combiner(pairs, 2, 0, 0)
+    z = StandardScaler().fit_transform(kernel.with_products(within(pairs, combiner), 2))
     theirs = LogisticRegression(C=1 / (combiner_module._L2 * len(z)), tol=1e-8, max_iter=2000).fit(z, pairs.hits)
-    ours = fit_combiner(pairs, 2, 0, 0)(pairs.features, 2)
+    ours = combiner(pairs.features, 2)
     np.testing.assert_allclose(ours, theirs.decision_function(z), atol=0.01)
 
 
@@ -129,7 +164,7 @@ def test_a_member_puts_no_tag_forward_that_it_cannot_tell_from_others():
 def test_quality_of_pairs_is_ndcg():
     X, Y = noisy()
     model = KNN().fit(X, Y)
-    pairs = held_out_pairs([model], InMemory(X, Y), np.arange(150), 20, TagCounts.of(Y))
+    pairs = held_out_pairs([Member(model)], InMemory(X, Y), np.arange(150), 20, TagCounts.of(Y))
     expected = mark_hits(Y, model.top_k(X, 5)[0]).ndcg(5)
     np.testing.assert_allclose(ndcg_of_pairs(pairs.features[:, 0], pairs, Y, 5), expected)
 
@@ -153,7 +188,7 @@ def scored():
 
 def fold_pairs(X, Y, folds, fold) -> Pairs:
     seen = np.flatnonzero(folds != fold)
-    members = [model.fit(X[seen], Y[seen]) for model in (OneVsRestLinear(), KNN())]
+    members = [Member(model.fit(X[seen], Y[seen])) for model in (OneVsRestLinear(), KNN())]
     return held_out_pairs(members, InMemory(X, Y), np.flatnonzero(folds == fold), 6, TagCounts.of(Y[seen]))
 
 
@@ -273,7 +308,7 @@ def test_the_guard_keeps_the_blend_where_members_know_different_things():
     assert blend.guard_[CURVE] > blend.guard_[CURVE + 1 :].max()
     assert len(blend.leaf_values_) == 1  # a fold has too few documents to judge trees by
     ours = mark_hits(Y[n:], blend.top_k(X[n:], 5)[0]).ndcg(5).mean()
-    for member in blend._served().members:
+    for member in (member.model for member in blend._served().members):
         assert ours > mark_hits(Y[n:], member.top_k(X[n:], 5)[0]).ndcg(5).mean()
     proba, truth = blend.predict_proba(X[n:]).ravel(), Y[n:].toarray().ravel() > 0
     for low, high in ((0, 0.2), (0.2, 0.5), (0.5, 1)):

@@ -1,0 +1,39 @@
+"""Columns of CSR rows: some of them, and those of several matrices side by side."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse as sp
+
+from tagcore.kernels.sparse import column_range, place_rows
+
+
+def take_columns(X: sp.csr_matrix, start: int, stop: int) -> sp.csr_matrix:
+    """Gives the columns start..stop - 1 of rows whose columns rise.
+
+    >>> take_columns(sp.csr_matrix([[1.0, 0.0, 2.0]]), 1, 3).toarray()
+    array([[0., 2.]])
+    """
+    if (start, stop) == (0, X.shape[1]):
+        return X
+    return sp.csr_matrix(column_range(X.data, X.indices, X.indptr, start, stop), shape=(X.shape[0], stop - start))
+
+
+def join_columns(blocks: Sequence[sp.csr_matrix]) -> sp.csr_matrix:
+    """Puts the columns of all blocks, which have the same rows, behind one another: scipy's `hstack`, quick for a row.
+
+    >>> join_columns([sp.csr_matrix([[1.0, 0.0]]), sp.csr_matrix([[2.0]])]).toarray()
+    array([[1., 0., 2.]])
+    """
+    if len(blocks) == 1:
+        return blocks[0]
+    lengths = sum(np.diff(block.indptr).astype(np.int64) for block in blocks)
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    width = sum(block.shape[1] for block in blocks)
+    dtype = np.int32 if max(int(indptr[-1]), width) < 2**31 else np.int64
+    data, indices = np.empty(indptr[-1], np.result_type(*blocks)), np.empty(indptr[-1], dtype)
+    starts, shift = indptr[:-1].copy(), 0
+    for block in blocks:
+        place_rows(block.data, block.indices, block.indptr, shift, starts, data, indices)
+        shift += block.shape[1]
+    return sp.csr_matrix((data, indices, indptr.astype(dtype)), shape=(blocks[0].shape[0], width))

@@ -23,6 +23,7 @@ from tagcore.store.datasets import Dataset
 from tagcore.store.files import write_text
 from tagcore.tag_model import TagModel
 from tagcore.text import Vectoriser
+from tasks.feature_settings import OF_TEXTS
 from tasks.features import choose_split
 from tasks.members import with_member_parameter
 from tasks.progress import ProgressReporter
@@ -32,7 +33,6 @@ from tasks.workspace import Workspace
 
 CHOICES = "choices"  # the folder, of the state folder, with one file for each corpus
 
-_OF_TEXTS = ("fields", "own_columns", "ngram_range", "stop_words", "stem", "strip_accents", "analyzer")
 _MOST_CELLS = 100_000_000  # words × tags, above which neighbours probe instead of BOMC, which learns in one pass
 _LEAST_DOCUMENTS = 100  # to learn from: fewer cannot tell one choice from another
 _LEAST_TAG = 3  # tags on fewer documents cannot tell one choice from another
@@ -117,7 +117,7 @@ def _open_to_choice(option: Changes, recipe: Recipe, settings: FeatureSettings, 
     features = {name.removeprefix("features."): v for name, v in option.items() if name.startswith("features.")}
     set_by_a_person = any(name in recipe.chosen_features for name in features)
     news = settings.on_top_of(**features) != settings or len(features) < len(option)
-    return news and not set_by_a_person and not (counted and any(name in _OF_TEXTS for name in features))
+    return news and not set_by_a_person and not (counted and any(name in OF_TEXTS for name in features))
 
 
 def _quality(

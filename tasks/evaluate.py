@@ -9,7 +9,7 @@ from prefect import task
 from prefect.states import State
 
 from tagcore.features.build import tag_frequencies
-from tagcore.features.rows import StoredRows
+from tagcore.features.side_by_side import open_rows
 from tagcore.metrics.catalogue import signed
 from tagcore.metrics.evaluate_model import evaluate as measure
 from tagcore.metrics.evaluation import Evaluation
@@ -54,7 +54,7 @@ def evaluate(model: Path, prepared: Path, measures: MeasureSettings, label: str,
 
     def make(folder: Path, step: ProgressReporter) -> None:
         data = Dataset.open(prepared, "features", verify=False)
-        rows = copy_to_workers(StoredRows.open(prepared, "test"), workspace.cluster, inputs["features"])
+        rows = copy_to_workers(open_rows(prepared, "test"), workspace.cluster, inputs["features"])
         tagger = Tagger.load(model)
         options: dict[str, Any] = {
             "ks": tuple(measures.ks),

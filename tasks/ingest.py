@@ -15,6 +15,7 @@ from prefect.states import State
 
 from tagcore.corpus import DocumentSource, append_block, append_names
 from tagcore.readers import open_source
+from tagcore.readers.bad_rows import rows_left_out
 from tagcore.readers.merged_tags import MergedTags
 from tagcore.readers.open import source_fingerprint
 from tagcore.readers.several import SeveralSources
@@ -238,7 +239,8 @@ def _remark(source: DocumentSource, folder: Path) -> str:
     told = [file.remark for file in files]
     if rejected := sum(file.rejected for file in files):
         listed = REJECTED if len(files) == 1 else REJECTED.replace(".", "-*.")
-        told.append(f"{rejected:,} bad rows left out, see {folder / listed}")
+        lines = sum(file.rejected_lines for file in files)
+        told.append(f"{rows_left_out(rejected, lines)}, see {folder / listed}")
     if isinstance(source, GatheredDocuments | SeveralSources) and source.repeated:
         told.append(f"{source.repeated:,} addresses or entries lead to a document that is there already")
     return "; ".join(filter(None, told))

@@ -27,6 +27,7 @@ from tasks.evaluate import evaluate, values_of_tagger
 from tasks.feature_settings import FeatureSettings
 from tasks.features import count_cells, features
 from tasks.ingest import ingest
+from tasks.model_parameters import require_parameters
 from tasks.ratings.evaluate import evaluate_recommender, values_of_recommender
 from tasks.ratings.examples import recommend_examples, sample_users
 from tasks.ratings.ingest import ingest_ratings
@@ -89,9 +90,11 @@ def kind_of(learns_from: LearnsFrom) -> Kind:
 
 
 def require_models(recipe: Recipe) -> None:
-    """Raises ValueError, before any work, for a model that there is not, or that learns from something else."""
+    """Raises ValueError, before any work, for a model that there is not, that learns from something else, or that does
+    not have the parameters or values of the recipe."""
     for model in recipe.models:
         model_class(model.model, kind_of(recipe.data.kind).base)
+    require_parameters(recipe)
 
 
 def _features_of(recipe: Recipe, model: ModelSettings, split: SplitSettings) -> dict[str, Any]:

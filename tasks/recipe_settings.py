@@ -151,6 +151,7 @@ class MeasureSettings(RecipePart):
     columns: list[str] = Field([], description="what tables show instead of the usual measures, such as exact@3")
     against: str = Field("", description="a model by its name in tables, with which all others are compared, too")
     timed: int = Field(0, ge=0, description="so many documents are tagged one by one and timed")
+    by_popularity: bool = Field(False, description="below tables: how often popular tags are found, and rare ones")
 
     @field_validator("ks")
     @classmethod

@@ -7,7 +7,7 @@ import numpy as np
 from prefect import task
 from prefect.states import State
 
-from tagcore.features.rows import StoredRows
+from tagcore.features.side_by_side import open_rows
 from tagcore.fitting import make_model, warm_up
 from tagcore.labelling.thresholds import cross_validated_thresholds, load_thresholds, save_thresholds
 from tagcore.store.datasets import read_manifest, stored_kind, write_dataset
@@ -35,7 +35,7 @@ def thresholds(features: Path, model: ModelChoice, seed: int, workspace: Workspa
     plan = PlannedResult(workspace.store, KIND, parameters, {"features": stored_key(features, "features")})
 
     def make(folder: Path, step: ProgressReporter) -> None:
-        rows = StoredRows.open(features, "train")
+        rows = open_rows(features, "train")
         warm_up(estimator, rows)
         X, Y = rows.load(slice(0, rows.n_rows))
         with executor_for(workspace.cluster, workspace.threads) as executor:

@@ -10,6 +10,7 @@ from prefect.states import State
 from tagcore.features.build import VECTORISER, tag_frequencies
 from tagcore.features.growth import inherited_rows
 from tagcore.features.rows import StoredRows
+from tagcore.features.side_by_side import open_rows, open_vectoriser
 from tagcore.fitting import fit_calibrated, make_model, take_further, warm_up
 from tagcore.kept_fits import KeptFits
 from tagcore.store.datasets import Dataset
@@ -89,7 +90,7 @@ def train(
             tagger.save(folder, **plan.manifest)
             step.remark = f"warm start: {new:,} new documents {why}"
             return
-        rows = copy_to_workers(StoredRows.open(prepared, "train"), workspace.cluster, inputs["features"])
+        rows = copy_to_workers(open_rows(prepared, "train"), workspace.cluster, inputs["features"])
         warm_up(estimator, rows)
         places = storage_at(workspace.cluster.root).inside("checkpoints")
         with executor_for(workspace.cluster, workspace.threads) as executor, watch_memory() as memory:
@@ -106,7 +107,7 @@ def train(
             )
         step.costs[WORKING_MIB] = memory.mebibytes
         step.costs[TRAIN_CPU_SECONDS] = time.process_time() - step.begun_cpu
-        vectoriser = Vectoriser.load(data.folder / VECTORISER)
+        vectoriser = open_vectoriser(data.folder)
         limits = None if thresholds is None else stored_thresholds(thresholds)
         shares = tag_frequencies(data, "train") / data.counts["train"]
         Tagger(vectoriser, estimator, data.names("tags"), calibrator, limits, shares).save(folder, **plan.manifest)

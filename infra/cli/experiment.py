@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from infra.cli.console import Console
-from infra.cli.options import ClusterOption, DataOption, HomeOption, JsonOption, NameOption, SetOption, SkipOption
+from infra.cli.options import (
+    ClusterOption,
+    DataOption,
+    HomeOption,
+    JsonOption,
+    NameOption,
+    ReaderOption,
+    SetOption,
+    SkipOption,
+)
 from infra.cli.recipes import recipe_from_options
 
 if TYPE_CHECKING:
@@ -19,6 +28,7 @@ def train(
     model: Annotated[str, typer.Argument(help="A model by class name, such as bomc, BMLPL or OneVsRestLinear.")],
     data: DataOption = None,
     name: NameOption = None,
+    option: ReaderOption = None,
     set_: SetOption = None,
     param: Annotated[
         list[str] | None, typer.Option("--param", "-p", help="A parameter of the model, such as C=0.5.")
@@ -46,7 +56,7 @@ def train(
     overrides = {"models": [one], "seeds": [seed], "name": "train"}
     of_documents = "nightly" if data else "demo"
     preset = {"ratings": "ratings", "classes": "classes"}.get(known.learns_from, of_documents)
-    chosen = recipe_from_options(preset, data, set_, skip_bad_rows, overrides, data_name=name)
+    chosen = recipe_from_options(preset, data, set_, skip_bad_rows, overrides, data_name=name, options=option)
     _show(console, _run_experiment(console, chosen, home, cluster))
 
 
@@ -59,6 +69,7 @@ def experiment(
         list[str] | None, typer.Option("--without", help="A set of the folder to leave out. Repeatable.")
     ] = None,
     name: NameOption = None,
+    option: ReaderOption = None,
     into: Annotated[Path | None, typer.Option(help="Also write the tables into this Markdown file.")] = None,
     set_: SetOption = None,
     skip_bad_rows: SkipOption = False,
@@ -75,15 +86,21 @@ def experiment(
     from infra.cli.results import write_experiment
 
     console = Console(as_json)
-    chosen = recipe_from_options(preset, data, set_, skip_bad_rows, without=without or [], data_name=name)
+    chosen = recipe_from_options(
+        preset, data, set_, skip_bad_rows, without=without or [], data_name=name, options=option
+    )
     result = _run_experiment(console, chosen, home, cluster)
     if into is not None:
-        settings = [*(set_ or ()), *([f"data.name={name}"] if name else ())]
+        told = [f"data.options.{pair}" for pair in option or ()]
+        settings = [*(set_ or ()), *told, *([f"data.name={name}"] if name else ())]
         write_experiment(into, chosen, result, preset=preset, data=data, without=without or (), settings=settings)
     _show(console, result)
 
 
 def _run_experiment(console: Console, recipe: "Recipe", home: Path | None, cluster: str | None) -> "ExperimentResult":
+    from tasks.model_parameters import require_parameters
+
+    require_parameters(recipe)  # before a server is started
     with console.session(home, cluster):
         from flows.experiment import experiment as run_experiment
 

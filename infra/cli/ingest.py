@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from infra.cli.console import Console
-from infra.cli.options import HomeOption, JsonOption, NameOption, SetOption, SkipOption
+from infra.cli.options import HomeOption, JsonOption, NameOption, ReaderOption, SetOption, SkipOption
 from infra.cli.recipes import recipe_from_options, usual_preset
 
 if TYPE_CHECKING:
@@ -20,10 +20,7 @@ def ingest(
         list[str],
         typer.Argument(help="Files, folders, addresses of feeds, sitemaps or sites, or lists of addresses."),
     ],
-    option: Annotated[
-        list[str] | None,
-        typer.Option("--option", "-o", help="An option of the reader, such as text=body. Repeatable."),
-    ] = None,
+    option: ReaderOption = None,
     format: Annotated[
         str | None, typer.Option(help="The format of the files, where it is not to be told by looking at them.")
     ] = None,
@@ -44,20 +41,18 @@ def ingest(
     as_json: JsonOption = False,
 ) -> None:
     """Read documents and tags, or ratings, from files or from the web into a stored corpus, and say what is in it."""
-    from infra.cli.values import parse_pairs
-
     console = Console(as_json)
     preset = None
     if from_ is not None:
         data, preset = _known_set(data, from_)
-    settings = {f"data.options.{key}": value for key, value in parse_pairs(option).items()}
-    if format is not None:
-        settings["data.options.format"] = format
+    settings: dict[str, Any] = {} if format is None else {"data.options.format": format}
     settings |= {f"data.{key}": True for key, wanted in (("local", allow_local), ("fetch", fetch)) if wanted}
     if len(data) > 1:
         settings["data.source"] = data
     only = data[0] if len(data) == 1 else None
-    recipe = recipe_from_options(preset or usual_preset(data[0]), only, set_, skip_bad_rows, settings, data_name=name)
+    recipe = recipe_from_options(
+        preset or usual_preset(data[0]), only, set_, skip_bad_rows, settings, data_name=name, options=option
+    )
     for line in _recognised(recipe):
         console.say(line)
     with console.session(home):

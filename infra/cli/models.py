@@ -25,7 +25,7 @@ def models(home: HomeOption = None, as_json: JsonOption = False) -> None:
         print("no model is registered yet: `tagflow run`")
     for one in found:
         if one.version is None:
-            print(f"{one.name}: nothing in service, {one.versions} versions")
+            print(f"{one.name}: nothing in service, {one.versions} version{'' if one.versions == 1 else 's'}")
             continue
         since = f", since {one.since}" if one.since else ""
         print(f"{one.name}: version {one.version} of {one.versions}, {one.label}{since}")

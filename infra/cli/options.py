@@ -8,7 +8,9 @@ import typer
 DataOption = Annotated[
     str | None,
     typer.Option(
-        "--data", "-d", help="A file or folder: jsonl, csv, ARFF + XML, Extreme Classification text; or `demo`."
+        "--data",
+        "-d",
+        help="A file, folder or address: JSON lines, CSV, ARFF, svmlight, WARC, ratings and more; or `demo`.",
     ),
 ]
 NameOption = Annotated[
@@ -26,6 +28,10 @@ ClusterOption = Annotated[
 ]
 HomeOption = Annotated[Path | None, typer.Option(help="The state folder (default .tagflow, or TAGFLOW_HOME).")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+ReaderOption = Annotated[
+    list[str] | None,
+    typer.Option("--option", "-o", help="An option of the reader, such as text=body. Repeatable."),
+]
 SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", "-s", help="A setting of the recipe, such as features.stem=english. Repeatable."),

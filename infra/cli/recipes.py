@@ -17,15 +17,17 @@ def recipe_from_options(
     more: dict[str, Any] | None = None,
     without: Sequence[str] = (),
     data_name: str | None = None,
+    options: list[str] | None = None,
 ) -> "Recipe":
-    """Loads a preset or file and applies the options: `settings` are pairs of --set, `more` beats them.
+    """Loads a preset or file and applies the options: `settings` are pairs of --set, `more` and those of --option,
+    which the reader takes, beat them.
 
     Data that is not there, or cannot be read as it was told, is noticed here, before any server is started.
     """
     from flows.recipes import load_recipe
     from infra.cli.values import parse_pairs
 
-    overrides: dict[str, Any] = {**parse_pairs(settings), **(more or {})}
+    overrides: dict[str, Any] = {**parse_pairs(settings), **(more or {}), **reader_settings(options)}
     if data is not None:
         overrides |= _sources(data, without)
     if skip_bad_rows:
@@ -35,6 +37,13 @@ def recipe_from_options(
     recipe = load_recipe(name, overrides)
     _look_at_data(recipe)
     return recipe
+
+
+def reader_settings(options: list[str] | None) -> dict[str, Any]:
+    """Settings of a recipe that the pairs of --option stand for."""
+    from infra.cli.values import parse_pairs
+
+    return {f"data.options.{name}": value for name, value in parse_pairs(options).items()}
 
 
 def settled_source(data: str) -> str:

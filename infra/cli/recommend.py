@@ -38,7 +38,8 @@ def recommend(
     from infra.cli.served import served_folder
 
     if bool(user) == (tags is not None):
-        raise ValueError('expected the name of a user, or --tags "some, tags"')
+        both = ", not both" if user else ""
+        raise ValueError(f'expected the name of a user, or --tags "some, tags"{both}')
     console = Console(as_json)
     folder = served_folder(model, home, "recommender")
     import_less()  # not before: MLflow may have been asked, which does need it

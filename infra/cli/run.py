@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from infra.cli.console import Console
-from infra.cli.options import ClusterOption, DataOption, HomeOption, JsonOption, NameOption, SetOption, SkipOption
+from infra.cli.options import (
+    ClusterOption,
+    DataOption,
+    HomeOption,
+    JsonOption,
+    NameOption,
+    ReaderOption,
+    SetOption,
+    SkipOption,
+)
 from infra.cli.recipes import recipe_from_options, usual_preset
 
 if TYPE_CHECKING:
@@ -23,6 +32,7 @@ def run(
         ),
     ] = None,
     name: NameOption = None,
+    option: ReaderOption = None,
     set_: SetOption = None,
     skip_bad_rows: SkipOption = False,
     full: Annotated[
@@ -34,7 +44,8 @@ def run(
 ) -> None:
     """The whole pipeline: read, prepare, train, compare, register, promote, and suggest tags or recommend items."""
     console = Console(as_json)
-    chosen = recipe_from_options(recipe or usual_preset(data), data, set_, skip_bad_rows, data_name=name)
+    preset = recipe or usual_preset(data)
+    chosen = recipe_from_options(preset, data, set_, skip_bad_rows, data_name=name, options=option)
     if len(chosen.seeds) > 1:
         console.say(f"`run` takes one seed, {chosen.seeds[0]}, of the recipe's {len(chosen.seeds)}; `experiment` all")
     standing = None if full else _standing(console, chosen, home, cluster)
@@ -50,6 +61,9 @@ def _run(
     console: Console, recipe: "Recipe", full: bool, home: Path | None, cluster: str | None
 ) -> tuple[dict[str, Any], list[str]]:
     """What the night gave, as plain data, and the examples as a person reads them."""
+    from tasks.model_parameters import require_parameters
+
+    require_parameters(recipe)  # before a server is started
     with console.session(home, cluster):
         from flows.nightly import nightly
 

@@ -1,6 +1,10 @@
 """The stored folder of the model that a command asks: the one that was named, or the one in service."""
 
+from collections.abc import Mapping
 from pathlib import Path
+
+_ROLES = {"model": "tagger", "recommender": "recommender"}  # by the kind of data set that a model is stored as
+_COMMANDS = {"model": "tagflow tag", "recommender": "tagflow recommend"}
 
 
 def served_folder(model: str | None, home: Path | None, kind: str) -> Path:
@@ -10,7 +14,6 @@ def served_folder(model: str | None, home: Path | None, kind: str) -> Path:
         return Path(model)
     if (folder := _champion_here(model, home, kind)) is not None:  # MLflow takes seconds to import
         return folder
-    from tagcore.store.datasets import stored_kind
     from tasks.registry.client import champions, require_reachable
     from tasks.workspace import open_workspace
 
@@ -21,21 +24,12 @@ def served_folder(model: str | None, home: Path | None, kind: str) -> Path:
     require_reachable(registry)  # MLflow itself tries for minutes
     if model is not None:
         return registry.fetch(model)
-    addresses = [f"models:/{name}@champion" for name in champions(registry)]
-    if len(addresses) == 1:
-        return registry.fetch(addresses[0])
-    folders = {address: registry.fetch(address) for address in addresses}
-    right = [address for address in addresses if stored_kind(folders[address]) == kind]
-    if len(right) == 1:
-        return folders[right[0]]
-    which = ", ".join(right)
-    raise ValueError(f"say which model with --model: {which}" if right else "no model is in service yet: `tagflow run`")
+    return _only_one({name: registry.fetch(_address(name)) for name in champions(registry)}, kind)
 
 
 def _champion_here(model: str | None, home: Path | None, kind: str) -> Path | None:
     """The folder of the champion that is asked for, or of the only one of this kind; None where the registry must be
     asked."""
-    from tagcore.store.datasets import stored_kind
     from tasks.registry.local import champions_here
     from tasks.state_folder import database_in, embedded_state
 
@@ -49,7 +43,31 @@ def _champion_here(model: str | None, home: Path | None, kind: str) -> Path | No
         state = settings.state
     folders = {name: champion.folder for name, champion in champions_here(database_in(state)).items()}
     if model is None:
-        right = [folder for folder in folders.values() if len(folders) == 1 or stored_kind(folder) == kind]
-        return right[0] if len(right) == 1 else None
+        return _only_one(folders, kind) if folders else None
     name, _, alias = model.removeprefix("models:/").partition("@")
     return folders.get(name) if alias == "champion" else None
+
+
+def _only_one(folders: Mapping[str, Path], kind: str) -> Path:
+    """The folder of the only champion of this kind, of all by name; ValueError tells what there is instead."""
+    from tagcore.store.datasets import stored_kind
+
+    if not folders:
+        raise ValueError("no model is in service yet: `tagflow run`")
+    kinds = {name: stored_kind(folder) for name, folder in sorted(folders.items())}
+    if set(kinds.values()) == {None}:  # damaged: what is wrong is told by those who load it
+        kinds = dict.fromkeys(kinds, kind)
+    right = [name for name, found in kinds.items() if found == kind]
+    if len(right) == 1:
+        return folders[right[0]]
+    if right:
+        raise ValueError(f"say which model with --model: {', '.join(map(_address, right))}")
+    other = next(found for found in kinds.values() if found is not None)
+    others = [name for name, found in kinds.items() if found == other]
+    there = f"is the {_ROLES.get(other, other)}" if len(others) == 1 else f"are the {_ROLES.get(other, other)}s"
+    how = f": `{_COMMANDS[other]}`" if other in _COMMANDS else ""
+    raise ValueError(f"no {_ROLES[kind]} is in service; there {there} {', '.join(others)}{how}")
+
+
+def _address(name: str) -> str:
+    return f"models:/{name}@champion"

@@ -88,7 +88,9 @@ def tag(
     if into is not None:
         require_form(into, explain)
     console = Console(as_json)
-    with open_texts(text, file, format, whole, parse_pairs(option)) as texts:
+    options = parse_pairs(option)
+    named = options.pop("format", None)
+    with open_texts(text, file, format or named, whole, options) as texts:
         tagger = load_tagger(model, home)
         if explain and not hasattr(tagger.model, "explain"):
             console.say(cannot_explain(tagger))

@@ -7,7 +7,16 @@ from typing import Annotated
 import typer
 
 from infra.cli.console import Console
-from infra.cli.options import ClusterOption, DataOption, HomeOption, JsonOption, NameOption, SetOption, SkipOption
+from infra.cli.options import (
+    ClusterOption,
+    DataOption,
+    HomeOption,
+    JsonOption,
+    NameOption,
+    ReaderOption,
+    SetOption,
+    SkipOption,
+)
 from infra.cli.recipes import recipe_from_options
 
 
@@ -23,6 +32,7 @@ def tune(
     ] = "tpe",
     into: Annotated[Path | None, typer.Option(help="Also write the tuned recipe to this .toml file.")] = None,
     name: NameOption = None,
+    option: ReaderOption = None,
     set_: SetOption = None,
     skip_bad_rows: SkipOption = False,
     cluster: ClusterOption = None,
@@ -48,11 +58,13 @@ def tune(
     """
     from flows.recipes import recipe_to_tune
     from tagcore.store.files import write_text
+    from tasks.model_parameters import require_parameters
 
     console = Console(as_json)
     more = {"tuning.sampler": sampler, "tuning.trials": trials}
-    chosen = recipe_from_options(preset, data, set_, skip_bad_rows, more, data_name=name)
+    chosen = recipe_from_options(preset, data, set_, skip_bad_rows, more, data_name=name, options=option)
     chosen = recipe_to_tune(chosen, model or [])
+    require_parameters(chosen)  # before a server is started
     with console.session(home, cluster):
         from flows.tune import tune as run_tune
 

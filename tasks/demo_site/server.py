@@ -7,8 +7,6 @@ from contextlib import contextmanager
 
 from tasks.demo_site.site import DemoSite, SiteAnswer
 
-_LONGEST_HEAD = 16_384
-
 
 async def listen(site: DemoSite, port: int = 0) -> tuple[asyncio.Server, int]:
     """Listens on 127.0.0.1; gives the server and its port."""

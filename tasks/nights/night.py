@@ -129,6 +129,8 @@ class Night:
     def start(self, model: ModelSettings, seed: int, features: Path) -> Start:
         """Decides whether the model of last night is taken further on tonight's features."""
         inputs = read_manifest(features, "features")["inputs"]
+        if (leading := inputs.get("features")) is not None:  # of several kinds side by side, all were made alike
+            inputs = read_manifest(stored_folder(self.workspace.store, "features", leading), "features")["inputs"]
         if "growth" not in inputs:
             return Start(None, "its features were made from nothing")
         assert self.before is not None
@@ -155,7 +157,10 @@ class Night:
     @property
     def tags(self) -> dict[str, str]:
         """What was decided, for the night's run in MLflow."""
-        told = {f"night.{title}": why for title, (why, _) in self.decided.items()}
+        told = {
+            f"night.features.{number}": f"{title}: {why}"
+            for number, (title, (why, _)) in enumerate(self.decided.items())
+        }
         return {"night.number": str(self.number), "night.documents": self.changes.told(), **told}
 
     def limit_rows(self) -> list[list[str]]:

@@ -18,6 +18,7 @@ from tagcore.metrics.held_out import HeldOutSuggestions
 from tagcore.metrics.intervals import paired_difference
 from tagcore.store.datasets import Dataset
 from tagcore.tagger import Tagger
+from tasks.costs import folder_megabytes
 from tasks.promotion.decision import Guard
 from tasks.recipe_settings import GuardSettings
 
@@ -132,7 +133,7 @@ def _drift(evidence: Evidence, settings: GuardSettings) -> Iterator[Guard]:
 
 def _word_shares(tagger: Tagger) -> dict[str, float]:
     """The share of the training documents that have each word, as its idf tells; empty where there is none."""
-    vectoriser = tagger.vectoriser
+    vectoriser = tagger.vectoriser.views[0]
     if not vectoriser.use_idf:
         return {}
     return dict(zip(vectoriser.terms_, np.exp(1 - vectoriser.idf_).tolist(), strict=True))
@@ -206,11 +207,6 @@ def _tags(evidence: Evidence, settings: GuardSettings) -> Iterator[Guard]:
 def _size(evidence: Evidence, settings: GuardSettings) -> Guard:
     size = folder_megabytes(evidence.folder)
     return Guard("size", size <= settings.max_megabytes, f"{size:,.2f} MB", f"at most {settings.max_megabytes:,.0f} MB")
-
-
-def folder_megabytes(folder: Path) -> float:
-    """The bytes of all files of a stored model, in millions."""
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
 
 
 def _latency(evidence: Evidence, settings: GuardSettings) -> Guard:

@@ -8,6 +8,7 @@ from prefect.states import State
 
 from tagcore.features.pruning import Pruning
 from tagcore.ratings import UserTaggings, append_ratings
+from tagcore.readers.bad_rows import rows_left_out
 from tagcore.readers.ratings import RatingsSource
 from tagcore.store.datasets import write_dataset
 from tagcore.synthetic.ratings import PlantedRatings
@@ -45,7 +46,8 @@ def ingest_ratings(data: DataSettings, workspace: Workspace) -> State[Path]:
                 ratings, taggings = source.read(skip_bad_rows=rejects)
                 remarks = [source.remark] if source.remark else []
                 if source.rejected:
-                    remarks.append(f"{source.rejected:,} bad rows left out, see {folder / REJECTED}")
+                    told = rows_left_out(source.rejected, source.rejected_lines)
+                    remarks.append(f"{told}, see {folder / REJECTED}")
             if data.pruning is not None:
                 if taggings is None:
                     raise ValueError(f"{data.source}: data.pruning is by tags, and there are none")

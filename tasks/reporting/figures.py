@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from tagcore.features.rows import StoredRows
+from tagcore.features.side_by_side import open_rows
 from tagcore.metrics.evaluation import TagEvaluation
 from tagcore.tagger import Tagger
 from tasks.evaluate import EvaluatedModel
@@ -59,13 +59,13 @@ def _draw_quality(curves: Mapping[str, Mapping[str, list]], published: Published
 
 def _draw_companions(measured: Sequence[EvaluatedModel], path: Path) -> Path:
     """Which tags go with the most used one: as users gave them, and as models suggest them beside it (Figure 5)."""
-    rows = StoredRows.open(measured[0].prepared, "test")
+    rows = open_rows(measured[0].prepared, "test")
     truth = rows.labels(slice(0, rows.n_rows)) > 0
     tag = int(np.bincount(truth.indices, minlength=truth.shape[1]).argmax())
     given = _companion_shares(truth.astype(np.int64), tag)
     lines, names = {}, Tagger.load(measured[0].model).tag_names
     for one in measured:
-        X, _ = StoredRows.open(one.prepared, "test").load(slice(0, rows.n_rows))
+        X, _ = open_rows(one.prepared, "test").load(slice(0, rows.n_rows))
         top, _ = Tagger.load(one.model).top_k(X, _SUGGESTED)
         suggested = type(truth)(
             (np.ones(top.size, np.int64), top.ravel(), np.arange(0, top.size + 1, top.shape[1])), shape=truth.shape

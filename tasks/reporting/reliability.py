@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import shorten
 
 import pyarrow.compute as pc
 from matplotlib.figure import Figure
@@ -11,6 +12,7 @@ from tasks.evaluate import EvaluatedModel
 from tasks.reporting.plots import plain_text
 
 MOST_LINES = 8  # more cannot be told apart
+_LONGEST_LABEL = 48  # characters: with longer ones no room is left for the lines
 
 
 def draw_reliability(measured: Sequence[EvaluatedModel], labels: Sequence[str], path: Path) -> Path:
@@ -24,7 +26,7 @@ def draw_reliability(measured: Sequence[EvaluatedModel], labels: Sequence[str], 
         evaluation = TagEvaluation.load(first[label].evaluation)
         table = evaluation.reliability.filter(pc.equal(evaluation.reliability["strategy"], "mass"))  # type: ignore[attr-defined]
         error = evaluation.summary["ECE"].value
-        told = plain_text(f"{label} (ECE {error:.3f})")
+        told = plain_text(f"{shorten(label, _LONGEST_LABEL, placeholder=' …')} (ECE {error:.3f})")
         axes.plot(table["probability"], table["hit_rate"], "-o", markersize=4, linewidth=1.2, label=told)
     axes.set(xlabel="probability given", ylabel="share that was right", xlim=(0, 1), ylim=(0, 1))
     axes.legend(frameon=False, fontsize=8, loc="upper left")

@@ -37,10 +37,12 @@ def report(
     published: Published = MappingProxyType({}),
     against: str = "",
     beside: Published = MappingProxyType({}),
+    by_popularity: bool = False,
 ) -> Report:
     """Written as report.md, report.json and pictures, on the MLflow run, and as Prefect artifacts. It shows `columns`,
     or the usual ones; where figures of a paper were `published`, ours are drawn beside them, and those `beside` stand
     below the table. All models are compared with that called `against` by a one-sided paired t-test of being better.
+    `by_popularity` adds how often popular tags are found, and rare ones.
 
     Models of one label are one line: seeds are averaged document by document, or user by user, before intervals are
     drawn.
@@ -51,13 +53,16 @@ def report(
         "published": {name: dict(of) for name, of in published.items()},
         "against": against,
         "beside": {name: dict(of) for name, of in beside.items()},
+        "by_popularity": by_popularity,
     }
     parameters = {"title": title, "primary": primary, "run": parent, **told}
     key = content_key("report", parameters, _evaluations(measured))
     made = _standing(folder, key)
     if made is None:
         step.tell("start")
-        made, files = _compare(title, measured, primary, folder, key, columns, published, against, beside)
+        made, files = _compare(
+            title, measured, primary, folder, key, columns, published, against, beside, by_popularity
+        )
         with registry.open() as client:
             for path in files:
                 client.log_artifact(parent, str(path))
@@ -95,6 +100,7 @@ def _compare(
     published: Published = MappingProxyType({}),
     against: str = "",
     beside: Published = MappingProxyType({}),
+    by_popularity: bool = False,
 ) -> tuple[Report, list[Path]]:
     """The report, and the files that were written; report.json last, as the sign that all stand."""
     from tasks.reporting.activity import activity_markdown, draw_activity, errors_by_activity
@@ -102,6 +108,7 @@ def _compare(
     from tasks.reporting.plots import (
         compare,  # matplotlib is slow to import, and a report that stands is not drawn again
     )
+    from tasks.reporting.popularity import draw_popularity, found_by_popularity, popularity_markdown
     from tasks.reporting.reliability import draw_reliability
 
     lines = summarise_models(measured, primary)
@@ -121,6 +128,11 @@ def _compare(
     if best.held_out == "ratings" and (by_activity := errors_by_activity(measured)) is not None:
         more += activity_markdown(*by_activity, against)
         figures.append(draw_activity(*by_activity, folder / "activity.png"))
+    if best.learns_from == "documents" and by_popularity:
+        ranked = [one for line in lines for one in measured if one.label == line.label]
+        found = found_by_popularity(ranked)
+        more += popularity_markdown(*found)
+        figures.append(draw_popularity(*found, folder / "popularity.png"))
     pictures = [figure.name for figure in figures]
     called = other.label if other is not None else ""
     made = Report(title, about, primary, best.tested[0], columns, rows, str(folder), key, pictures, called, more)

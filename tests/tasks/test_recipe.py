@@ -5,11 +5,9 @@ import pytest
 from flows.grid import curve_setting, lines_of_models
 from flows.recipes import load_recipe, preset_names
 from infra.cli.values import parse_pairs
-from tagcore.fitting import make_model
 from tagcore.labelling.rules import rule_names
-from tagcore.tag_model import TagModel
 from tasks import recipe
-from tasks.kinds import kind_of, require_models
+from tasks.kinds import require_models
 from tasks.recipe import RecipeError
 from tasks.recipe_settings import ModelChoice
 
@@ -20,10 +18,7 @@ def test_every_preset_loads_and_names_itself(name):
     assert loaded.name == name
     assert loaded.about
     assert list(loaded.expand())
-    for model in loaded.all_models():
-        make_model(model.model, model.params, 0, kind_of(loaded.data.kind).base)
-        if (of := model.threshold_model) is not None:
-            make_model(of.model, of.params, 0, TagModel)
+    require_models(loaded)
 
 
 def test_models_and_settings_expand_to_a_grid(tmp_path):
@@ -268,6 +263,31 @@ def test_models_of_the_other_kind_of_data_are_one_clear_error():
         require_models(load_recipe("nightly", {"models": [{"model": "UserMean"}]}))
     with pytest.raises(ValueError, match=r"no model 'Mean'; there are DampedBiases, ItemKNN, .*UserMean"):
         require_models(load_recipe("ratings", {"models": [{"model": "Mean"}]}))
+
+
+MEMBER = {"model": "KNN", "features": {"stem": "english"}}
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ({"model": "KNN", "params": {"n_neighbours": 5}}, r"KNN has no parameter 'n_neighbours'; it has "),
+        ({"model": "knn", "params": {"n_neighbors": "5"}}, r"KNN: n_neighbors must be .*, got '5'"),
+        ({"model": "KNN", "grid": {"n_neighbors": [5, 0.5]}}, r"KNN: n_neighbors must be .*, got 0\.5"),
+        ({"model": "KNN", "thresholds": "Nobody"}, r"no model 'Nobody'"),
+        ({"model": "Blend", "params": {"members": [MEMBER | {"k": 3}]}}, r"Blend: members: KNN has no parameter 'k'"),
+        ({"model": "Blend", "params": {"members": "KNN"}}, r"Blend: members must be None or a list of 1 to 16 models"),
+        ({"model": "Blend", "params": {"members": [3]}}, r"Blend: members: a member is 3, expected a class name"),
+    ],
+)
+def test_parameters_that_a_model_does_not_take_are_refused_before_any_work(model, message):
+    with pytest.raises(ValueError, match=message):
+        require_models(load_recipe("nightly", {"models": [model]}))
+
+
+def test_members_of_a_blend_may_have_features_of_their_own():
+    blend = {"model": "Blend", "params": {"members": ["OneVsRestLinear", MEMBER | {"n_neighbors": 7}]}}
+    require_models(load_recipe("nightly", {"models": [blend]}))
 
 
 @pytest.mark.parametrize(

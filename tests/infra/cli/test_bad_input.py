@@ -72,13 +72,13 @@ def test_bad_rows_can_be_left_out_and_are_listed(tagflow, tmp_path):
     found = json.loads(done.stdout)
     assert found["counts"]["documents"] == 59
     side_file = found["corpus"] + "/rejected.jsonl"
-    assert f"1 bad rows left out, see {side_file}" in done.stderr
+    assert f"1 bad row left out, see {side_file}" in done.stderr
     with open(side_file) as file:
         (rejected,) = map(json.loads, file)
     assert rejected["line"] == 6
     assert "text" in rejected["reason"]
     again = tagflow("ingest", str(tmp_path / "a.jsonl"), "--skip-bad-rows")
-    assert f"stands already: 1 bad rows left out, see {side_file}" in again.stderr
+    assert f"stands already: 1 bad row left out, see {side_file}" in again.stderr
 
 
 def test_ingest_takes_the_options_of_a_reader_and_tells_how_tags_split(tagflow, tmp_path):
@@ -91,7 +91,7 @@ def test_ingest_takes_the_options_of_a_reader_and_tells_how_tags_split(tagflow, 
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["counts"] == {"documents": 2, "taggings": 3, "tags": 3}
     assert "read mine" in done.stderr
-    assert "tags are split at ';', which the option tag_separator changes" in done.stderr
+    assert "tags are split at ';' (such as 'fruit', 'red'), which the option tag_separator changes" in done.stderr
     again = tagflow("ingest", str(table.rename(tmp_path / "a-2026-11-17.csv")), *options)
     assert "stands already" in again.stderr
 

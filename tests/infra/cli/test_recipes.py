@@ -1,7 +1,11 @@
 """From what a person typed to a recipe: data is looked at before anything is started."""
 
 import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
 
+from infra.cli.console import Console
+from infra.cli.main import app
 from infra.cli.recipes import recipe_from_options
 from tagcore.readers.bad_rows import ReadError
 from tests.tagcore.readers.helpers import jsonl, zipped
@@ -40,6 +44,37 @@ def test_every_data_set_of_a_grid_is_looked_at(tmp_path):
 def test_options_that_the_reader_does_not_have(tmp_path):
     with pytest.raises(ValueError, match="unknown option 'colour', expected one of"):
         recipe_of(jsonl(tmp_path / "a.jsonl", {}), ["data.options.colour=red"])
+
+
+def test_options_of_the_reader_are_told_by_name(tmp_path):
+    table = tmp_path / "lib.csv"
+    table.write_text("Titel,Abstract,Schlagworte\na,b,c\n")
+    told = ["text=Abstract", "tags=Schlagworte"]
+    recipe = recipe_of(table, ["data.options.text=Titel"], options=told)
+    assert recipe.data.options == {"text": "Abstract", "tags": "Schlagworte"}
+
+
+def test_one_of_several_formats_is_named_as_the_message_says(tmp_path):
+    jsonl(tmp_path / "a.jsonl", {"text": "x", "tags": ["t"]})
+    (tmp_path / "b.csv").write_text("text,tags\nx,t\n")
+    with pytest.raises(ReadError, match=r"several formats, csv, jsonl: .* \(--option format=NAME, in a recipe "):
+        recipe_of(tmp_path)
+    assert recipe_of(tmp_path, options=["format=csv"]).data.options == {"format": "csv"}
+
+
+@pytest.mark.parametrize("command", ["run", "train", "experiment", "tune", "ingest", "schedule"])
+def test_every_command_that_reads_takes_options_of_the_reader(command):
+    called = get_command(app).commands[command]
+    assert [parameter.opts for parameter in called.params if parameter.name == "option"] == [["--option", "-o"]]
+
+
+@pytest.mark.parametrize("command", [["train", "KNN", "-p", "n_neighbours=5"], ["run"], ["tune", "nightly"]])
+def test_a_parameter_that_a_model_does_not_have_is_told_before_a_server_is_started(tmp_path, monkeypatch, command):
+    monkeypatch.setattr(Console, "session", lambda *_: pytest.fail("a server was started"))
+    here = jsonl(tmp_path / "here.jsonl", {"text": "x", "tags": ["t"]})
+    models = () if command[0] == "train" else ("-s", 'models=[{model="KNN", params={n_neighbours=5}}]')
+    done = CliRunner().invoke(app, [*command, "--data", str(here), "--home", str(tmp_path / "home"), *models])
+    assert str(done.exception).startswith("KNN has no parameter 'n_neighbours'; it has ")
 
 
 def test_a_data_set_of_a_folder_by_its_name(shelf):

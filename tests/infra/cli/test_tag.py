@@ -97,6 +97,12 @@ def test_tables_keep_ids_and_need_no_tags(run, write):
     assert rows_of(run(file=file, k=1, as_json=True)[0]) == [("7", ["fruit"]), ("8", ["cars"])]
 
 
+def test_the_format_is_an_option_like_others(run, write):
+    path = write("a.export", "id;words\n1;red car\n")
+    lines, _ = run(file=path, option=["format=csv", "text=words"], k=1, as_json=True)
+    assert [tags for _, tags in rows_of(lines)] == [["cars"]]
+
+
 def test_counted_words_are_known_by_name(run, write):
     arff = "@relation 'x: -C 1'\n@attribute y {0,1}\n@attribute car numeric\n@attribute pear numeric\n@data\n"
     lines, _ = run(file=write("a.arff", arff + "{1 1}\n{2 1}\n"), k=1, as_json=True)

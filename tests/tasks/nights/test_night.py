@@ -16,7 +16,7 @@ from tagcore.tagger import Tagger
 from tasks.cache import read_record
 from tasks.evaluate import EvaluatedModel, evaluate
 from tasks.feature_settings import FeatureSettings
-from tasks.features import features
+from tasks.features import features, join_views
 from tasks.ingest import ingest
 from tasks.nights.hold_out import HoldOuts, quality_by_hold_out
 from tasks.nights.night import Night, open_night
@@ -25,7 +25,7 @@ from tasks.promotion.contest import hold_contest
 from tasks.recipe import Recipe
 from tasks.recipe_settings import MeasureSettings, ModelSettings, PromotionSettings
 from tasks.train import train
-from tests.workspaces import workspace_at
+from tests.workspaces import registry_at, workspace_at
 
 THEMES = {"bread": "flour yeast dough oven", "bike": "pedal chain tyre wheel", "garden": "soil seed spade rose"}
 FEATURES = FeatureSettings(min_df=2)
@@ -200,7 +200,29 @@ def test_each_limit_of_the_rule_makes_a_night_start_over(tmp_path):
         start = night.grow(FEATURES, "build features")
         assert start.parent is None
         assert start.why.startswith(f"from nothing: {why}"), start.why
-        assert night.tags["night.build features"] == start.why
+        assert night.tags["night.features.0"] == f"build features: {start.why}"
+
+
+def test_of_features_side_by_side_the_first_tell_whether_they_were_extended(tmp_path):
+    house, pairs = House(tmp_path), FEATURES.on_top_of(ngram_range=(1, 2))
+    blend = ModelSettings(model="Blend")
+    for n, why in ((90, "its features were made from nothing"), (110, "Blend has no partial_fit and no grow")):
+        night = house.open(documents(n))
+        views = [house.prepare(night, settings) for settings in (FEATURES, pairs)]
+        joined = join_views.fn(views, house.workspace).result()
+        assert night.start(blend, 0, joined).why == why
+        night.end()
+
+
+def test_what_is_told_of_own_features_is_a_tag_that_mlflow_takes(tmp_path):
+    night = House(tmp_path).open(documents(60))
+    title = "build features (min_df=2, ngram_range=[1, 2])"  # names of tags may not hold all of this
+    night.grow(FEATURES, title)
+    with registry_at(tmp_path / "registry").open() as client:
+        run = client.create_run(client.create_experiment("nights")).info.run_id
+        for name, value in night.tags.items():
+            client.set_tag(run, name, value)
+        assert title in client.get_run(run).data.tags["night.features.0"]
 
 
 def test_the_rule_counts_from_the_night_that_weighed_words(tmp_path):

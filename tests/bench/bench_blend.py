@@ -3,11 +3,14 @@
 Training is that of every model of the preset `nightly`, with calibrators, fits shared as in a night; "÷ linear" is over
 one fit of OneVsRestLinear on the same rows. Questions are one CSR row through `top_k` (5 tags), and raw text through a
 loaded tagger; all models take turns, so that a busy moment meets all of them. Where words × tags are more than a model
-of the night takes (`most_cells`), it is left out here, too.
+of the night takes (`most_cells`), it is left out here, too. Texts are read in every kind of features that the night's
+blend reads; of counted words there is one.
 """
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +19,18 @@ import scipy.sparse as sp
 
 from flows.recipes import load_recipe
 from tagcore.baselines import OneVsRestLinear
-from tagcore.features.rows import InMemory
+from tagcore.features.rows import InMemory, Rows
+from tagcore.features.side_by_side import SideBySide
 from tagcore.fitting import fit_calibrated, make_model
 from tagcore.kept_fits import KeptFits
-from tagcore.models import Blend
+from tagcore.numeric.columns import join_columns
 from tagcore.tag_model import TagModel
 from tagcore.tagger import Tagger
 from tagcore.text import Vectoriser
+from tagcore.text.joined import JoinedVectoriser
+from tasks.feature_settings import FeatureSettings
+from tasks.members import views_of, with_columns, without_views_of_texts
+from tasks.recipe_settings import ModelSettings
 from tests.bench.bench_knn import cooking_texts
 from tests.bench.bench_pmm import planted_texts, seconds_of, single_questions
 from tests.bench.timing import cpu
@@ -30,31 +38,63 @@ from tests.problems import official_split, precision
 
 HELD_OUT, ASKED = 2_000, 600
 Matrix = sp.csr_matrix
-Split = tuple[Matrix, Matrix, Matrix, Matrix]
+BASE = {"sublinear_tf": True}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Rows to learn from and to ask about, in every kind of features that the night's blend reads, the first of which
+    all other models read, too."""
+
+    views: list[tuple[Matrix, Matrix]]
+    Y: Matrix
+    truth: Matrix
+
+    def rows_of(self, model: str) -> tuple[Matrix, Matrix]:
+        """What a model learns from, and what it is asked about."""
+        if model != "Blend":
+            return self.views[0]
+        learnt, asked = zip(*self.views, strict=True)
+        return join_columns(learnt), join_columns(asked)
+
+    def settings(self, model: ModelSettings) -> ModelSettings:
+        """A model of the night as it reads these rows."""
+        if model.model != "Blend":
+            return model
+        if len(self.views) == 1:
+            return without_views_of_texts(model)
+        edges = np.cumsum([0, *(X.shape[1] for X, _ in self.views)]).tolist()
+        return with_columns(model, views_of(model), edges)
+
+    def few(self) -> "Problem":
+        """A little of it, to compile by."""
+        views = [(X[:300, :60], asked[:, :60]) for X, asked in self.views]
+        return Problem(views, self.Y[:300, :20], self.truth[:, :20])
 
 
 def run(data: Path | None) -> list[dict[str, Any]]:
     """Training and questions of each set; without data, of planted documents."""
-    sets: dict[str, Callable[[], Split]] = {"planted": _planted}
+    sets: dict[str, Callable[[], Problem]] = {"planted": lambda: _of_texts(*planted_texts(6_000))}
     if data is not None:
         sets = {
-            "cooking": lambda: _cooking(data),
-            "delicious": lambda: official_split(data / "delicious"),
-            "eurlex4k": lambda: official_split(data / "eurlex4k"),
+            "cooking": lambda: _of_texts(*cooking_texts(data)),
+            "delicious": lambda: _official(data / "delicious"),
+            "eurlex4k": lambda: _official(data / "eurlex4k"),
         }
     return [row for name, load in sets.items() for row in _measured(name, load())] + _raw_texts(data)
 
 
-def _measured(name: str, split: Split) -> list[dict[str, Any]]:
-    X, Y, asked, truth = split
-    _night(X[:300, :60], Y[:300, :20])  # compiles
+def _measured(name: str, problem: Problem) -> list[dict[str, Any]]:
+    _night(problem.few())  # compiles
     linear = OneVsRestLinear()
-    alone = cpu(lambda: linear.fit(X, Y))
-    night: dict[str, tuple[TagModel, float]] = _night(X, Y)
+    alone = cpu(lambda: linear.fit(problem.views[0][0], problem.Y))
+    night = _night(problem)
     whole = sum(seconds for _, seconds in night.values())
-    models = {label: model for label, (model, _) in night.items() if not label.startswith("Popular")}
+    models = {label: model for label, (model, _) in night.items() if label != "Popular"}
+    asked = {label: problem.rows_of(label)[1] for label in models}
     micros = single_questions(
-        {label: _top_five(model) for label, model in models.items()}, dict.fromkeys(models, asked[:ASKED])
+        {label: _top_five(model) for label, model in models.items()},
+        {label: rows[:ASKED] for label, rows in asked.items()},
     )
     base = np.median(micros["OneVsRestLinear"])
     rows = [
@@ -67,51 +107,55 @@ def _measured(name: str, split: Split) -> list[dict[str, Any]]:
             "train CPU s": night[label][1],
             "one row p50 µs": float(np.median(taken)),
             "one row ÷ linear": float(np.median(taken) / base),
-            "P@1": precision(truth, models[label].top_k(asked, 1)[0], 1),
+            "P@1": precision(problem.truth, models[label].top_k(asked[label], 1)[0], 1),
         }
         for label, taken in micros.items()
     ]
 
 
-def _night(X: Matrix, Y: Matrix) -> dict[str, tuple[TagModel, float]]:
+def _night(problem: Problem) -> dict[str, tuple[TagModel, float]]:
     """Every model of the night that these rows are not too large for, and the CPU seconds of its training."""
-    trained = {}
+    trained: dict[str, tuple[TagModel, float]] = {}
+    cells = problem.views[0][0].shape[1] * problem.Y.shape[1]
     with tempfile.TemporaryDirectory() as scratch:
-        for settings in load_recipe("nightly").models:
-            if settings.most_cells is not None and X.shape[1] * Y.shape[1] > settings.most_cells:
+        for settings in map(problem.settings, load_recipe("nightly").models):
+            if settings.most_cells is not None and cells > settings.most_cells:
                 continue
             model = make_model(settings.model, settings.params, 0, TagModel)
+            rows = _rows_to_learn_from(problem, settings.model)
             kept = KeptFits(Path(scratch), least_seconds=0.2)
-            seconds = cpu(
-                lambda model=model, settings=settings, kept=kept: fit_calibrated(
-                    model, InMemory(X, Y), settings.calibrate, kept=kept
-                )
-            )
+            seconds = cpu(partial(fit_calibrated, model, rows, settings.calibrate, kept=kept))
             trained[settings.model] = model, seconds
     return trained
+
+
+def _rows_to_learn_from(problem: Problem, model: str) -> Rows:
+    views = tuple(InMemory(X, problem.Y) for X, _ in problem.views)
+    return SideBySide(views) if model == "Blend" and len(views) > 1 else views[0]
 
 
 def _raw_texts(data: Path | None) -> list[dict[str, Any]]:
     """Raw text to five tags through loaded taggers."""
     texts, Y = planted_texts(6_000) if data is None else cooking_texts(data)
-    learnt, asked = texts[HELD_OUT:], texts[:ASKED]
-    vectoriser = Vectoriser(sublinear_tf=True)
-    X, Y = vectoriser.fit_transform(learnt), sp.csr_matrix(Y)[HELD_OUT:]
+    problem, vectorisers = _of_texts(texts, Y), _vectorisers(texts[HELD_OUT:])
     taggers = {}
-    for model in (OneVsRestLinear(), Blend()):
+    for settings in (ModelSettings(model="OneVsRestLinear"), _night_blend()):
+        model = make_model(settings.model, problem.settings(settings).params, 0, TagModel)
+        model.fit_rows(_rows_to_learn_from(problem, settings.model))
+        vectoriser = JoinedVectoriser(vectorisers) if settings.model == "Blend" else vectorisers[0]
         with tempfile.TemporaryDirectory() as scratch:
-            names = [f"tag {t}" for t in range(Y.shape[1])]
-            Tagger(vectoriser, model.fit(X, Y), names).save(Path(scratch, "tagger"))
-            taggers[type(model).__name__] = Tagger.load(Path(scratch, "tagger"))
+            names = [f"tag {t}" for t in range(problem.Y.shape[1])]
+            Tagger(vectoriser, model, names).save(Path(scratch, "tagger"))
+            taggers[settings.model] = Tagger.load(Path(scratch, "tagger"))
     taken: dict[str, list[np.ndarray]] = {name: [] for name in taggers}
     for start in range(0, ASKED, 100):
         for name, tagger in taggers.items():
-            turn = asked[start : start + 100]
+            turn = texts[start : start + 100]
             taken[name].append(seconds_of(lambda text, tagger=tagger: tagger.suggest([text]), turn))
     micros = {name: float(np.median(np.concatenate(parts))) for name, parts in taken.items()}
     return [
         {
-            "what": f"raw text, {len(learnt):,} documents, {Y.shape[1]:,} tags: {name}",
+            "what": f"raw text, {len(texts) - HELD_OUT:,} documents, {problem.Y.shape[1]:,} tags: {name}",
             "one row p50 µs": middle,
             "one row ÷ linear": middle / micros["OneVsRestLinear"],
         }
@@ -123,14 +167,25 @@ def _top_five(model: TagModel) -> Callable[[Matrix], Any]:
     return lambda row: model.top_k(row, 5)
 
 
-def _cooking(data: Path) -> Split:
-    texts, Y = cooking_texts(data)
-    X = Vectoriser(sublinear_tf=True).fit_transform(texts)
+def _night_blend() -> ModelSettings:
+    (blend,) = (model for model in load_recipe("nightly").models if model.model == "Blend")
+    return blend
+
+
+def _vectorisers(texts: Sequence[str]) -> list[Vectoriser]:
+    """One for each kind of features that the night's blend reads."""
+    settings = [FeatureSettings.model_validate(BASE | view) for view in views_of(_night_blend())]
+    return [Vectoriser(**one.model_dump()).fit(texts) for one in settings]
+
+
+def _of_texts(texts: Sequence[str], Y: Matrix) -> Problem:
     Y = sp.csr_matrix(Y, dtype=np.float64)
-    return X[HELD_OUT:], Y[HELD_OUT:], X[:HELD_OUT], Y[:HELD_OUT]
+    views = [
+        (one.transform(texts[HELD_OUT:]), one.transform(texts[:HELD_OUT])) for one in _vectorisers(texts[HELD_OUT:])
+    ]
+    return Problem(views, Y[HELD_OUT:], Y[:HELD_OUT])
 
 
-def _planted() -> Split:
-    texts, Y = planted_texts(6_000)
-    X = Vectoriser(sublinear_tf=True).fit_transform(texts)
-    return X[HELD_OUT:], Y[HELD_OUT:], X[:HELD_OUT], Y[:HELD_OUT]
+def _official(folder: Path) -> Problem:
+    X, Y, asked, truth = official_split(folder)
+    return Problem([(X, asked)], Y, truth)

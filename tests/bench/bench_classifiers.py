@@ -1,9 +1,15 @@
 """SGPS against what scikit-learn offers today, at equal rows and, but for its full Gaussian process, equal prototypes:
 CPU seconds on one thread (numba compiled before) and error on the other rows of segment, columns scaled. "given":
 length scale and amplitude are those that SGPS finds. "searched": each finds its own, by evidence; Nystroem with
-logistic regression by three-fold cross-validation over 12 points.
+logistic regression by three-fold cross-validation over 12 points. GPyTorch's sparse variational classifier (natural
+gradients, mini-batches of 256), which learns its parameters and inducing points along with the rest, stands there after
+ever more epochs; it runs in the Python that TAGFLOW_GPYTORCH_PYTHON names, without which its rows are left out.
 """
 
+import json
+import os
+import subprocess
+import tempfile
 import time
 import warnings
 from collections.abc import Callable
@@ -24,6 +30,7 @@ from tagcore.models import SGPS
 from tagcore.readers import open_source
 
 SIZES = {500: 100, 1386: 69}  # rows, prototypes
+EPOCHS = 10, 30, 100, 300
 
 
 def run(data: Path | None) -> list[dict[str, Any]]:
@@ -44,6 +51,7 @@ def run(data: Path | None) -> list[dict[str, Any]]:
                 rows.append(
                     {"rows": size, "classifier": made[0], "parameters": parameters, **_measured(made[1], sides)}
                 )
+            rows += [{"rows": size, **row} for row in _gpytorch(sides, prototypes)]
     for row in rows:
         ours = next(r for r in rows if r["rows"] == row["rows"] and r["parameters"] == row["parameters"])
         row["times SGPS"] = f"{row['fit s'] / ours['fit s']:.2f}"
@@ -77,6 +85,29 @@ def _classifiers(sides: tuple, size: int, prototypes: int) -> list[tuple[tuple[s
         given["GaussianProcessClassifier"] = lambda: GaussianProcessClassifier(kernel, optimizer=None)
         searched["GaussianProcessClassifier"] = lambda: GaussianProcessClassifier(ConstantKernel(9.0) * RBF(2.0))
     return [(pair, name) for name, made in (("given", given), ("searched", searched)) for pair in made.items()]
+
+
+def _gpytorch(sides: tuple, prototypes: int) -> list[dict[str, Any]]:
+    python = os.environ.get("TAGFLOW_GPYTORCH_PYTHON")
+    if not python:
+        return []
+    X, y, X_new, y_new = sides
+    classes, codes = np.unique(y, return_inverse=True)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "rows.npz")
+        np.savez(path, X=X, y=codes, X_new=X_new, y_new=np.searchsorted(classes, y_new))
+        command = [python, str(Path(__file__).with_name("process_rivals.py")), str(path), str(prototypes)]
+        told = subprocess.run([*command, ",".join(map(str, EPOCHS))], check=True, capture_output=True, text=True)
+    return [
+        {
+            "classifier": f"GPyTorch, {point['epochs']} epochs",
+            "parameters": "searched",
+            "fit s": point["fit s"],
+            "predict s": point["predict s"],
+            "error %": f"{point['error %']:.2f}",
+        }
+        for point in json.loads(told.stdout)
+    ]
 
 
 def _measured(make: Callable[[], Any], sides: tuple) -> dict[str, Any]:

@@ -6,6 +6,7 @@ Nyström and SGPS learn the same rows with as many components as prototypes. Err
 double N at M fixed: `per step` is the time of a step of conjugate gradients.
 """
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
 from tagcore.models import SGPS
-from tests.bench.timing import cpu, least_cpu
+from tests.bench.timing import least_cpu
 
 SCALE, AMPLITUDE, RUNS = 2.5, 5.0, 3
 
@@ -61,16 +62,16 @@ def _pair(name: str, ours: SGPS, peer: Any, X: Any, y: Any, X_new: Any, y_new: A
 
 
 def _growth(X: np.ndarray, y: np.ndarray) -> list[dict[str, Any]]:
+    sizes, steps = (2000, 4000, 8000, 16_000), {}
+
+    def fit(n: int) -> None:
+        told: list[float] = []
+        _sgps(200).fit(X[:n], y[:n], progress=lambda done, total, known: told.append(known.get("cg_steps", 0.0)))
+        steps[n] = max(sum(told), 1.0)
+
     rows: list[dict[str, Any]] = []
-    for n in (2000, 4000, 8000):
-        steps: list[float] = []
-        model = _sgps(200)
-
-        def tell(done: int, total: int, known: dict[str, float], steps: list[float] = steps) -> None:
-            steps.append(known.get("cg_steps", 0.0))
-
-        taken = cpu(lambda model=model, n=n, tell=tell: model.fit(X[:n], y[:n], progress=tell))
-        row = {"model": "SGPS", "rows": n, "M": 200, "CPU s": taken, "ms per step": 1e3 * taken / max(sum(steps), 1.0)}
+    for n, taken in zip(sizes, least_cpu(RUNS, *(partial(fit, n) for n in sizes)), strict=True):
+        row = {"model": "SGPS", "rows": n, "M": 200, "CPU s": taken, "ms per step": 1e3 * taken / steps[n]}
         if rows:
             row["times as long as half"] = taken / rows[-1]["CPU s"]
             row["per step"] = row["ms per step"] / rows[-1]["ms per step"]

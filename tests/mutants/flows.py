@@ -2,6 +2,7 @@
 
 from tests.mutants.fault import Fault
 
+_JOBS = "flows/jobs.py"
 _STAGES = "flows/stages.py"
 _TUNING = "flows/tuning.py"
 
@@ -22,17 +23,31 @@ FLOWS = (
     ),
     Fault(
         "every seed has the split of the first",
-        _STAGES,
+        _JOBS,
         'split.model_copy(update={"seed": split.seed + seed})',
         "split.model_copy(update={})",
         "tests/flows/test_stages.py",
     ),
     Fault(
         "models with features of their own share those of the first",
-        _STAGES,
-        'key = repr({name: value for name, value in preparation.items() if name != "title"})',
+        _JOBS,
+        'key = repr({**preparation, "title": "", "anew": anew})',
         'key = "one for all"',
         "tests/flows/test_stages.py",
+    ),
+    Fault(
+        "rows extended and rows made from nothing stand side by side",
+        _JOBS,
+        "if len({_is_extended(folder) for folder in folders}) > 1:",
+        "if False:",
+        "tests/flows/test_views.py",
+    ),
+    Fault(
+        "a member reads features that are too large for its class",
+        "tasks/members.py",
+        'return cells[view_name(features_of(member))] <= most_cells.get(class_of(member), float("inf"))',
+        "return True",
+        "tests/flows/test_views.py",
     ),
     Fault(
         "all models label by the thresholds of the first",

@@ -3,6 +3,8 @@
 from tests.mutants.fault import Fault
 
 _PROCESS = "infra/stack/process.py"
+_STACK = "infra/stack/local_stack.py"
+_BRING_UP = "tests/infra/stack/test_local_stack.py"
 _IDLE = "infra/stack/idle.py"
 _PARTS = "tests/infra/stack/test_parts.py"
 
@@ -20,6 +22,28 @@ INFRA = (
         "record.told == part.told",
         "True",
         "tests/infra/stack/test_part.py",
+    ),
+    Fault(
+        "what was refused is chosen again",
+        _STACK,
+        "        settings = settings.model_copy(update=chosen)\n",
+        "        settings = settings.model_copy(update=chosen)\n"
+        '        write_text(folder / "chosen.json", json.dumps(chosen))\n',
+        _BRING_UP,
+    ),
+    Fault(
+        "a shell with other variables replaces a part",
+        "infra/stack/part.py",
+        "in sorted(self.given.items())",
+        "in sorted({**self.environment, **self.given}.items())",
+        "tests/infra/stack/test_part.py",
+    ),
+    Fault(
+        "runs of a worker that was replaced stand as running",
+        _STACK,
+        ", before_start=mark_runs)",
+        ")",
+        _BRING_UP,
     ),
     Fault(
         "another process of the same id is taken for the server",
@@ -97,5 +121,12 @@ INFRA = (
         "    serve_only()  # before models are imported\n",
         "",
         "tests/infra/cli/test_imports.py -k asking",
+    ),
+    Fault(
+        "a recommender is asked for tags where it is alone in service",
+        "infra/cli/served.py",
+        "if set(kinds.values()) == {None}:",
+        "if len(kinds) == 1:",
+        "tests/infra/cli/test_served.py",
     ),
 )

@@ -19,6 +19,41 @@ _SGPS = "tests/tagcore/models/sgps"
 
 MODELS = (
     Fault(
+        "scores that no document has reach the combiner of a blend as they are",
+        "tagcore/models/blend/kernel.py",
+        "out[j] = min(max(features[j], ranges[0, j]), ranges[1, j])",
+        "out[j] = features[j]",
+        "tests/tagcore/models/blend/test_blend.py",
+    ),
+    Fault(
+        "a member of a blend takes the fits of models that read other features",
+        _BLEND_ESTIMATOR,
+        "kept = context.kept if read is first_view(rows) else None",
+        "kept = context.kept",
+        "tests/tagcore/models/blend/test_columns.py",
+    ),
+    Fault(
+        "columns side by side are not moved up",
+        "tagcore/kernels/sparse.py",
+        "out_indices[starts[i]] = indices[p] + shift",
+        "out_indices[starts[i]] = indices[p]",
+        "tests/tagcore/numeric/test_columns.py",
+    ),
+    Fault(
+        "features of other documents are put side by side",
+        "tagcore/features/side_by_side.py",
+        'if not view.read(side, ["document"]).equals(first.read(side, ["document"])):',
+        "if False:",
+        "tests/tagcore/features/test_side_by_side.py",
+    ),
+    Fault(
+        "words of an explanation are those of another view",
+        _BLEND_ESTIMATOR,
+        "words=told.words + first",
+        "words=told.words",
+        "tests/tagcore/models/blend/test_columns.py",
+    ),
+    Fault(
         "the curvature of a row's likelihood without its off-diagonal",
         "tagcore/models/sgps/softmax.py",
         '    T -= np.einsum("nc,nc->n", P, T)[:, None]\n',

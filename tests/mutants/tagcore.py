@@ -365,6 +365,20 @@ TAGCORE = (
         "tests/tagcore/readers/web/test_page.py",
     ),
     Fault(
+        "one cell decides how tags are split",
+        "tagcore/readers/tag_cells.py",
+        "most = max(_SEPARATORS, key=lambda s: kinds[s].count)",
+        'most = next((s for s in _SEPARATORS if kinds[s].count), ",")',
+        "tests/tagcore/readers/test_csvfile.py -k decides_nothing",
+    ),
+    Fault(
+        "HTML stays in titles",
+        "tagcore/readers/records.py",
+        '_WRITTEN = ("title", "text")',
+        '_WRITTEN = ("text",)',
+        "tests/tagcore/readers/test_jsonl.py -k titles",
+    ),
+    Fault(
         "a person who spelt a tag in two ways gave it twice",
         "tagcore/readers/merged_tags.py",
         'count = pc.if_else(pc.is_null(same["user"]), same["count_sum"], same["count_max"])',

@@ -7,8 +7,8 @@ from prefect import flow
 
 from flows.comparisons import Comparison, GridPoint, group_by_documents
 from flows.grid import curve_setting, point_label
+from flows.settings_search import plan_jobs
 from flows.stages import ingest, train_and_evaluate
-from flows.tuning import plan_jobs
 from tagcore.metrics.catalogue import shown_by_rule, shown_in
 from tasks.cluster.sessions import open_clusters
 from tasks.naming import registered_name, safe_name

@@ -9,9 +9,7 @@ from prefect import flow
 
 from flows.map_tasks import run_task
 from tagcore.store.datasets import Dataset, read_manifest
-from tasks.features import count_cells, count_words, join_views
-from tasks.kinds import kind_of
-from tasks.members import (
+from tasks.blend_members import (
     view_name,
     views_of,
     with_columns,
@@ -19,6 +17,8 @@ from tasks.members import (
     without_members,
     without_views_of_texts,
 )
+from tasks.data_kinds import kind_of
+from tasks.features import count_cells, count_words, join_views
 from tasks.naming import errors_name_source
 from tasks.nights.night import Night, Start
 from tasks.progress import ProgressReporter

@@ -8,18 +8,19 @@ from typing import Any
 
 from prefect import flow
 
-from flows.choosing import choose_features
+from flows.corpus_choice import choose_features
 from flows.jobs import Job, build_jobs
+from flows.settings_search import tune_models
 from flows.stages import ingest, register, train_and_evaluate
-from flows.tuning import tune_models
 from tagcore.metrics.catalogue import champion_measure
 from tasks.cache import read_record
 from tasks.cluster.sessions import open_clusters
+from tasks.data_kinds import kind_of
 from tasks.evaluate import EvaluatedModel
-from tasks.kinds import kind_of
 from tasks.naming import data_name, registered_name
 from tasks.nights.hold_out import HEAD, quality_by_hold_out
 from tasks.nights.night import Night, open_night
+from tasks.nothing_to_redo import StandingNight, keep_record, premises_of, results_in
 from tasks.notify import notify
 from tasks.progress import noted_steps
 from tasks.promotion.decision import Decision
@@ -34,7 +35,6 @@ from tasks.reporting.examples import TagExample
 from tasks.reporting.page import PageFacts, Section, report_page, sorting_table
 from tasks.reporting.report import report
 from tasks.settings import Settings
-from tasks.standing import StandingNight, keep_record, premises_of, results_in
 from tasks.workspace import Workspace, open_workspace
 
 PageTable = tuple[str, list[str], list[list[str]]]  # title, head, rows

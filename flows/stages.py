@@ -1,6 +1,6 @@
 """The stages of the job, one flow each; every one also runs alone. Paths go in, paths come out.
 
-What a stage does for documents and for ratings stands in `tasks.kinds`; the recipe's `data.kind` chooses.
+What a stage does for documents and for ratings stands in `tasks.data_kinds`; the recipe's `data.kind` chooses.
 """
 
 import shutil
@@ -12,8 +12,8 @@ from prefect import flow
 from flows.jobs import Job
 from flows.map_tasks import map_task, run_task
 from tagcore.store.files import require_writable
+from tasks.data_kinds import kind_of, require_models
 from tasks.evaluate import EvaluatedModel
-from tasks.kinds import kind_of, require_models
 from tasks.naming import data_name, registered_name
 from tasks.promotion.decision import Candidate
 from tasks.promotion.rules import choose_challenger

@@ -6,8 +6,8 @@ from pathlib import Path
 from prefect import flow
 
 from flows.jobs import build_jobs
+from flows.settings_search import Studies, search_models, settled
 from flows.stages import ingest, train_and_evaluate
-from flows.tuning import Studies, search_models, settled
 from tagcore.store.files import write_text
 from tasks.cluster.sessions import open_clusters
 from tasks.naming import data_name, registered_name, safe_name

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tagcore.serving import serves_only
+from tagcore.inference_only import serves_only
 
 if TYPE_CHECKING or not serves_only():
     from sklearn.base import BaseEstimator

@@ -1,4 +1,8 @@
-"""What every tagger is: scikit-learn's conventions around a few hooks."""
+"""What every tagging model is: scikit-learn's conventions around a few hooks.
+
+A new one is a folder of `tagcore/models/`, or a file of `tagcore/baselines/`, and a line in its `__init__`. What is
+stored and served, with words and names of tags, is a `Tagger` (`tagger.py`).
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

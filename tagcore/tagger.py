@@ -20,7 +20,7 @@ from tagcore.store.array_file import write_array_file
 from tagcore.store.datasets import MANIFEST, Dataset, StoreError, write_dataset
 from tagcore.tag_model import TagModel
 from tagcore.text import Vectoriser
-from tagcore.text.fields import URL, USUAL, fields_of
+from tagcore.text.document_fields import URL, USUAL, fields_of
 from tagcore.text.html import strip_html
 from tagcore.text.joined import JoinedVectoriser
 

@@ -16,9 +16,9 @@ from prefect.states import State
 from tagcore.corpus import DocumentSource, append_block, append_names
 from tagcore.readers import open_source
 from tagcore.readers.bad_rows import rows_left_out
+from tagcore.readers.merged_sources import SeveralSources
 from tagcore.readers.merged_tags import MergedTags
 from tagcore.readers.open import source_fingerprint
-from tagcore.readers.several import SeveralSources
 from tagcore.readers.source import Source
 from tagcore.readers.web.collection import Collection
 from tagcore.readers.web.feed import FeedItem
@@ -32,7 +32,7 @@ from tasks.cache import PlannedResult, is_transient, run_cached
 from tasks.crawl.crawler import CrawlCounts, Watcher
 from tasks.crawl.fetch import PRIVATE
 from tasks.crawl.night import STATE, bookmarked, crawl, is_url_list, read_url_list
-from tasks.crawl.parsing import TOO_LONG
+from tasks.crawl.parser_pool import TOO_LONG
 from tasks.data_settings import DEMO_SITE, CrawlSettings, DataSettings
 from tasks.demo_site.server import served
 from tasks.demo_site.site import NAME, SITE, DemoSite

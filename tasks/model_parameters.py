@@ -4,7 +4,7 @@ from typing import Any
 
 from tagcore.base import Estimator
 from tagcore.fitting import make_model
-from tasks.members import FEATURES
+from tasks.blend_members import FEATURES
 from tasks.recipe import Recipe
 from tasks.recipe_settings import ModelChoice
 

@@ -31,11 +31,11 @@ def recommend(
     Items are told by their titles where the data has some. For someone whom the model does not know, --tags tells which
     tags this person uses; that needs a model that learns from tags, such as TagiCoFi.
     """
-    from tagcore.serving import serve_only
+    from tagcore.inference_only import serve_only
 
     serve_only()  # before models are imported
     from infra.cli.fewer_imports import import_less
-    from infra.cli.served import served_folder
+    from infra.cli.model_folder import served_folder
 
     if bool(user) == (tags is not None):
         both = ", not both" if user else ""

@@ -75,8 +75,8 @@ def _standing(
     console: Console, recipe: "Recipe", home: Path | None, cluster: str | None
 ) -> tuple[dict[str, Any], list[str]] | None:
     """What the last night gave, told step by step, where a run would only repeat it."""
+    from tasks.nothing_to_redo import find_standing
     from tasks.settings import load_settings
-    from tasks.standing import find_standing
 
     night = find_standing(recipe, load_settings(home=home, cluster=cluster))
     if night is None:

@@ -12,8 +12,8 @@ from infra.cli.console import Console
 from infra.cli.options import HomeOption
 
 if TYPE_CHECKING:
-    from infra.cli.tagged import Output, Tagged
-    from infra.cli.texts import Batch
+    from infra.cli.input_texts import Batch
+    from infra.cli.tagged_output import Output, Tagged
     from tagcore.corpus import Document
     from tagcore.tagger import Suggestion, Tagger
 
@@ -77,12 +77,12 @@ def tag(
     the next topic). Where no word decided, a line says why. A blend tells what each of its members says of the tag, and
     what the words did to the score of the first of them that can tell.
     """
-    from tagcore.serving import serve_only
+    from tagcore.inference_only import serve_only
 
     serve_only()  # before models are imported
     from infra.cli.explanation import cannot_explain
-    from infra.cli.tagged import JsonLines, Lines, open_output, require_form
-    from infra.cli.texts import open_texts
+    from infra.cli.input_texts import open_texts
+    from infra.cli.tagged_output import JsonLines, Lines, open_output, require_form
     from infra.cli.values import parse_pairs
 
     if into is not None:
@@ -129,7 +129,7 @@ class _Job:
         """Tags the texts of a batch; blank ones get no tags."""
         import numpy as np
 
-        from infra.cli.tagged import Tagged
+        from infra.cli.tagged_output import Tagged
 
         tagger = self._tagger
         if batch.texts is not None:
@@ -217,7 +217,7 @@ def _is_written(text: "Document") -> bool:
 def load_tagger(model: str | None, home: Path | None) -> "Tagger":
     """From a folder, a registry address, or the one champion of the state folder's registry."""
     from infra.cli.fewer_imports import import_less
-    from infra.cli.served import served_folder
+    from infra.cli.model_folder import served_folder
 
     folder = served_folder(model, home, "model")
     import_less()  # not before: MLflow may have been asked, which does need it

@@ -2,6 +2,7 @@
 
 Pass 1 learns the vocabulary from the documents to learn from; pass 2 writes every document as one row of word
 weights and tag counts, into `train` or `test`. Neither the driver nor a worker holds more than a few row groups.
+Which words a document has: `tagcore/text/document_fields.py` (its fields), `tagcore/text/vectoriser.py` (their terms).
 """
 
 import threading

@@ -16,7 +16,7 @@ from tagcore.features.split import Cuts, Split
 from tagcore.shards import row_shards
 from tagcore.store.datasets import Dataset, StoreError
 from tagcore.store.storage import Folder, Storage
-from tagcore.text.fields import USUAL, field_texts, title_and_text
+from tagcore.text.document_fields import USUAL, field_texts, title_and_text
 
 _SPLIT_COLUMNS = ["id", "split"]
 

@@ -19,7 +19,7 @@ from tagcore.features.split import Split, string_hashes, text_hashes
 from tagcore.kernels.random.splitmix import GOLDEN, mix
 from tagcore.store.datasets import Dataset, write_dataset
 from tagcore.store.schemas import LEDGER
-from tagcore.text.fields import USUAL
+from tagcore.text.document_fields import USUAL
 
 CHANGES = "changes.json"
 

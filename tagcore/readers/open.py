@@ -1,4 +1,8 @@
-"""Opening of a Source for whatever a path holds; its format is told by a card, by name, or by how the file begins."""
+"""Opening of a Source for whatever a path holds; its format is told by a card, by name, or by how the file begins.
+
+A new format is a `Source` in a file beside this one; `_KINDS` names it, and what tells its files by
+ending, name or first bytes stands below.
+"""
 
 import hashlib
 import json
@@ -15,7 +19,7 @@ from tagcore.readers.bookmark_html import HEAD as _BOOKMARKS
 from tagcore.readers.bookmark_html import BookmarkHtml
 from tagcore.readers.cards import recognise, split_name
 from tagcore.readers.citeulike import CiteULike
-from tagcore.readers.csvfile import Csv
+from tagcore.readers.csv_documents import Csv
 from tagcore.readers.dates import undated
 from tagcore.readers.hetrec import HetRecBookmarks
 from tagcore.readers.input_files import InputFile, ReadLimits, errors_named, first_bytes, is_zip, zip_members

@@ -12,7 +12,7 @@ from tagcore.readers.bad_rows import BadValue, ReadError, shorten
 from tagcore.readers.ids import DocumentIds
 from tagcore.readers.input_files import ReadLimits
 from tagcore.readers.lengths import LONGEST, require_length
-from tagcore.text.fields import field_text
+from tagcore.text.document_fields import field_text
 from tagcore.text.html import strip_html
 
 DEFAULT_NAMES: Mapping[str, tuple[str, ...]] = {

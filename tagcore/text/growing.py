@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from tagcore.text.frequencies import Arrays, MergedFrequencies, TermCounts
 from tagcore.text.saving import FittedVectoriser
-from tagcore.text.term_source import fixed_terms
+from tagcore.text.term_ids import fixed_terms
 from tagcore.text.vectoriser import Vectoriser
 from tagcore.text.vocabulary import FrequencyLimits, sorted_terms, unique_strings
 

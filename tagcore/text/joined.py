@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagcore.numeric.columns import join_columns
-from tagcore.text.fields import USUAL, Documents
+from tagcore.text.document_fields import USUAL, Documents
 from tagcore.text.vectoriser import Vectoriser
 
 

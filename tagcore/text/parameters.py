@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tagcore.text.analysis import Analysis, character_analysis, python_analysis, word_analysis
-from tagcore.text.fields import are_fields
+from tagcore.text.document_fields import are_fields
 from tagcore.text.stemming import Stemmer, languages, stemmer_of
 from tagcore.text.tokens import TOKEN_PATTERN
 from tagcore.text.weighting import NORMS

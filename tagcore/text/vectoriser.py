@@ -13,12 +13,12 @@ import scipy.sparse as sp
 from tagcore.kernels.text.tfidf import relabel
 from tagcore.scikit import BaseEstimator, not_fitted
 from tagcore.text.bags import bag_frequencies, clean_counts
-from tagcore.text.fields import Documents, document_blocks
+from tagcore.text.document_fields import Documents, document_blocks
 from tagcore.text.frequencies import Arrays, MergedFrequencies, TermCounts, TextFrequencies
 from tagcore.text.parameters import check_parameters, warn_if_python
 from tagcore.text.saving import FittedVectoriser, read_vectoriser, write_vectoriser
 from tagcore.text.string_arrays import buffers, from_buffers
-from tagcore.text.term_source import ReadTerms, TermSource, fixed_terms, read_terms, term_source
+from tagcore.text.term_ids import ReadTerms, TermSource, fixed_terms, read_terms, term_source
 from tagcore.text.tokens import TOKEN_PATTERN, Sequences
 from tagcore.text.vocabulary import FrequencyLimits, unique_strings
 from tagcore.text.weighting import Weighting, inverse_document_frequency

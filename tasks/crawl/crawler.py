@@ -18,7 +18,7 @@ from tagcore.readers.web.collection import Address, Collection
 from tagcore.readers.web.urls import BadUrl, canonical_url, origin_of
 from tasks.crawl.archive import Archive
 from tasks.crawl.fetch import Answer, Fetcher, Unreachable
-from tasks.crawl.parsing import ParserProcesses
+from tasks.crawl.parser_pool import ParserProcesses
 from tasks.crawl.robots import SiteRules, read_rules
 from tasks.data_settings import CrawlSettings
 

@@ -20,7 +20,7 @@ from tasks.crawl.addresses import Place
 from tasks.crawl.archive import Archive
 from tasks.crawl.crawler import CrawlCounts, Crawler, Watcher
 from tasks.crawl.fetch import Fetcher
-from tasks.crawl.parsing import ParserProcesses
+from tasks.crawl.parser_pool import ParserProcesses
 from tasks.data_settings import CrawlSettings
 
 STATE = "collection.db"

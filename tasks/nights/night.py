@@ -18,8 +18,8 @@ from tasks.cache import PlannedResult, run_cached, stored_folder, stored_key
 from tasks.code_hash import code_hash
 from tasks.feature_settings import FeatureSettings
 from tasks.features import choose_split, find_newest, has_official_split
+from tasks.nights.continuation import Limit, after_night, limits_of_documents, limits_of_words
 from tasks.nights.record import Lineage, NightRecord, note_night, read_nights
-from tasks.nights.rule import Limit, after_night, limits_of_documents, limits_of_words
 from tasks.nights.settings import WarmSettings
 from tasks.progress import ProgressReporter
 from tasks.recipe import Recipe

@@ -18,8 +18,8 @@ from tagcore.recommender import Recommender
 from tagcore.store.datasets import Dataset
 from tagcore.tagger import Tagger
 from tasks.costs import folder_megabytes
+from tasks.data_kinds import kind_of
 from tasks.evaluate import EvaluatedModel
-from tasks.kinds import kind_of
 from tasks.nights.hold_out import HoldOuts
 from tasks.promotion.decision import Guard
 from tasks.promotion.tagger_guards import Evidence, new_abilities, not_worse, tagger_guards

@@ -10,6 +10,7 @@ from prefect.context import TaskRunContext
 
 from tasks.cache import is_transient
 from tasks.naming import artifact_key
+from tasks.nothing_to_redo import IN_SERVICE
 from tasks.progress import ProgressReporter
 from tasks.promotion.contest import Contest, hold_contest
 from tasks.promotion.decision import Candidate, Decision
@@ -26,7 +27,6 @@ from tasks.registry.client import (
 )
 from tasks.registry.in_service import put_into_service
 from tasks.registry.writer import only_writer
-from tasks.standing import IN_SERVICE
 
 _RULE = "\n---\n\n"  # between the decision and the card
 _LONGEST = 5000  # of a description in MLflow's tables

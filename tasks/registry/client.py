@@ -18,7 +18,7 @@ from pydantic import SecretStr
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
-from tasks.registry.served import FORMS
+from tasks.registry.mlflow_pyfunc import FORMS
 
 CHAMPION, CHALLENGER = "champion", "challenger"
 MODEL_KEY, EVALUATION_KEY = "tagflow.model", "tagflow.evaluation"

@@ -16,8 +16,8 @@ from tagcore.metrics.evaluation import Evaluation
 from tagcore.store.datasets import MANIFEST, read_manifest
 from tasks.cache import is_transient, read_record, stored_key
 from tasks.cluster.sessions import OpenClusters
+from tasks.data_kinds import Kind, kind_of
 from tasks.evaluate import EvaluatedModel
-from tasks.kinds import Kind, kind_of
 from tasks.naming import data_name
 from tasks.progress import ProgressReporter
 from tasks.recipe import Recipe

@@ -28,8 +28,8 @@ from tagcore.tag_model import TagModel
 from tagcore.tagger import Tagger
 from tagcore.text import Vectoriser
 from tagcore.text.joined import JoinedVectoriser
+from tasks.blend_members import views_of, with_columns, without_views_of_texts
 from tasks.feature_settings import FeatureSettings
-from tasks.members import views_of, with_columns, without_views_of_texts
 from tasks.recipe_settings import ModelSettings
 from tests.bench.bench_knn import cooking_texts
 from tests.bench.bench_pmm import planted_texts, seconds_of, single_questions

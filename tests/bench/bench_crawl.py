@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from tasks.crawl.night import crawl
-from tasks.crawl.parsing import ParserProcesses
+from tasks.crawl.parser_pool import ParserProcesses
 from tasks.data_settings import CrawlSettings
 from tasks.demo_site.server import served
 from tasks.demo_site.site import CHANGED, FAULTS, GOOD_FAULTS, NEW, VANISHED, DemoSite

@@ -20,10 +20,10 @@ from tagcore.metrics.intervals import paired_difference
 from tagcore.readers import open_source
 from tagcore.store.files import link_or_copy
 from tasks.cache import read_record
+from tasks.data_kinds import kind_of
 from tasks.evaluate import values_of_tagger
 from tasks.features import features
 from tasks.ingest import ingest
-from tasks.kinds import kind_of
 from tasks.nights.night import open_night
 from tasks.train import train
 from tests.workspaces import workspace_at

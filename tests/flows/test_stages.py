@@ -14,7 +14,7 @@ from tagcore.fitting import make_model
 from tagcore.labelling.thresholds import cross_validated_thresholds
 from tagcore.metrics.evaluation import Evaluation
 from tagcore.tag_model import TagModel
-from tasks import kinds
+from tasks import data_kinds
 from tasks.cache import read_record
 from tasks.evaluate import EvaluatedModel, evaluate, signed_value
 from tasks.features import features
@@ -118,7 +118,7 @@ def test_a_view_that_was_made_beside_others_stands(tmp_path):
 
 def test_a_data_card_s_features_give_way_to_what_a_person_set(built, tmp_path, monkeypatch):
     card = SimpleNamespace(features={"sublinear_tf": False, "min_df": 7})
-    monkeypatch.setattr(kinds, "recognise", lambda source: card)
+    monkeypatch.setattr(data_kinds, "recognise", lambda source: card)
     jobs_of(tmp_path, **{"data.source": "anything", "features.min_df": 2})
     (settings, _, _), *_ = built
     assert (settings.sublinear_tf, settings.min_df) == (False, 2)

@@ -4,22 +4,22 @@ from tests.mutants.fault import Fault
 
 _JOBS = "flows/jobs.py"
 _STAGES = "flows/stages.py"
-_TUNING = "flows/tuning.py"
+_TUNING = "flows/settings_search.py"
 
 FLOWS = (
     Fault(
         "a search measures on the test",
-        "flows/tuning.py",
+        "flows/settings_search.py",
         '"split": split.model_copy(update={"validation": recipe.tuning.validation})',
         '"split": split',
-        "tests/flows/test_tuning.py",
+        "tests/flows/test_settings_search.py",
     ),
     Fault(
         "every trial of a search sees all rows",
-        "flows/tuning.py",
+        "flows/settings_search.py",
         'return split.model_copy(update={"train_documents": max(1, round(share * rows))})',
         "return split",
-        "tests/flows/test_tuning.py",
+        "tests/flows/test_settings_search.py",
     ),
     Fault(
         "every seed has the split of the first",
@@ -44,7 +44,7 @@ FLOWS = (
     ),
     Fault(
         "a member reads features that are too large for its class",
-        "tasks/members.py",
+        "tasks/blend_members.py",
         'return cells[view_name(features_of(member))] <= most_cells.get(class_of(member), float("inf"))',
         "return True",
         "tests/flows/test_views.py",
@@ -68,7 +68,7 @@ FLOWS = (
         _TUNING,
         "    if not recipe.searches_each_split:",
         "    if True:",
-        "tests/flows/test_tuning.py",
+        "tests/flows/test_settings_search.py",
     ),
     Fault(
         "models of other documents stand in one table",

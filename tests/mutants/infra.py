@@ -124,9 +124,9 @@ INFRA = (
     ),
     Fault(
         "a recommender is asked for tags where it is alone in service",
-        "infra/cli/served.py",
+        "infra/cli/model_folder.py",
         "if set(kinds.values()) == {None}:",
         "if len(kinds) == 1:",
-        "tests/infra/cli/test_served.py",
+        "tests/infra/cli/test_model_folder.py",
     ),
 )

@@ -23,17 +23,17 @@ TAGCORE = (
     ),
     Fault(
         "an option is taken that is no better",
-        "tagcore/choosing.py",
+        "tagcore/stepwise_choice.py",
         "gain.mean() > error",
         "gain.mean() > -error",
-        "tests/tagcore/test_choosing.py",
+        "tests/tagcore/test_stepwise_choice.py",
     ),
     Fault(
         "options are tried on what stood at first",
-        "tagcore/choosing.py",
+        "tagcore/stepwise_choice.py",
         "            kept = kept | option\n",
         "            kept = kept | option if not kept else kept\n",
-        "tests/tagcore/test_choosing.py",
+        "tests/tagcore/test_stepwise_choice.py",
     ),
     Fault(
         "a kept fit is taken whatever rows it has not seen",
@@ -96,14 +96,14 @@ TAGCORE = (
         "tagcore/kernels/text/tfidf.py",
         "            weight = field_weights[f]\n",
         "            weight = field_weights[max(f - 1, 0)]\n",
-        "tests/tagcore/text/test_fields.py",
+        "tests/tagcore/text/test_document_fields.py",
     ),
     Fault(
         "words of a field with columns of its own are looked up among those of the others",
         "tagcore/text/analysis.py",
         "sequences = analysis.read(texts, reading.words, grow=False)",
         "sequences = analysis.read(texts, self._words, grow=False)",
-        "tests/tagcore/text/test_fields.py",
+        "tests/tagcore/text/test_document_fields.py",
     ),
     Fault(
         "a paired test without its + 1",
@@ -369,7 +369,7 @@ TAGCORE = (
         "tagcore/readers/tag_cells.py",
         "most = max(_SEPARATORS, key=lambda s: kinds[s].count)",
         'most = next((s for s in _SEPARATORS if kinds[s].count), ",")',
-        "tests/tagcore/readers/test_csvfile.py -k decides_nothing",
+        "tests/tagcore/readers/test_csv_documents.py -k decides_nothing",
     ),
     Fault(
         "HTML stays in titles",

@@ -14,7 +14,7 @@ _WRITER = "tasks/registry/writer.py"
 _ADDRESSES = "tasks/crawl/addresses.py"
 _ADDRESS_TESTS = "tests/tasks/crawl/test_addresses.py"
 _NIGHT_TESTS = "tests/tasks/crawl/test_night.py"
-_STANDING_TESTS = "tests/tasks/test_standing.py"
+_STANDING_TESTS = "tests/tasks/test_nothing_to_redo.py"
 _NIGHTS_TESTS = "tests/tasks/nights"
 _EXECUTOR = "tasks/cluster/dask_executor.py"
 
@@ -406,7 +406,7 @@ TASKS = (
     ),
     Fault(
         "limits that forget earlier nights",
-        "tasks/nights/rule.py",
+        "tasks/nights/continuation.py",
         "changed=lineage.changed + changes.changed + changes.retagged",
         "changed=changes.changed + changes.retagged",
         _NIGHTS_TESTS,
@@ -427,21 +427,21 @@ TASKS = (
     ),
     Fault(
         "a champion that was moved since is not noticed",
-        "tasks/standing.py",
+        "tasks/nothing_to_redo.py",
         "if champion is None or champion.version != left_in_service:",
         "if champion is None:",
         _STANDING_TESTS,
     ),
     Fault(
         "a night stands whatever its data hold now",
-        "tasks/standing.py",
+        "tasks/nothing_to_redo.py",
         ", *_fingerprints(data)]",
         "]",
         _STANDING_TESTS,
     ),
     Fault(
         "a night stands on damaged results",
-        "tasks/standing.py",
+        "tasks/nothing_to_redo.py",
         "if not all(is_complete(",
         "if all(is_complete(",
         _STANDING_TESTS,
@@ -455,23 +455,23 @@ TASKS = (
     ),
     Fault(
         "a page pays for the start of its parser",
-        "tasks/crawl/parsing.py",
+        "tasks/crawl/parser_pool.py",
         "self._receive(_START_SECONDS)",
         "self._receive(0.01)",
-        "tests/tasks/crawl/test_parsing.py",
+        "tests/tasks/crawl/test_parser_pool.py",
     ),
     Fault(
         "a parser that nobody waits for goes on without end",
-        "tasks/crawl/parser.py",
+        "tasks/crawl/parser_process.py",
         "signal.alarm(ceil(seconds) + _GRACE)",
         "signal.alarm(0)",
-        "tests/tasks/crawl/test_parsing.py",
+        "tests/tasks/crawl/test_parser_pool.py",
     ),
     Fault(
         "a parser that hangs is asked again",
-        "tasks/crawl/parsing.py",
+        "tasks/crawl/parser_pool.py",
         "            if not fit:\n",
         "            if False:\n",
-        "tests/tasks/crawl/test_parsing.py",
+        "tests/tasks/crawl/test_parser_pool.py",
     ),
 )

@@ -7,7 +7,7 @@ from flows.recipes import load_recipe, preset_names
 from infra.cli.values import parse_pairs
 from tagcore.labelling.rules import rule_names
 from tasks import recipe
-from tasks.kinds import require_models
+from tasks.data_kinds import require_models
 from tasks.recipe import RecipeError
 from tasks.recipe_settings import ModelChoice
 

@@ -11,7 +11,7 @@ from tagcore.graph.similarity import LAPLACIANS, MEASURES, POSITIVE_MAPS, SCOPES
 from tagcore.models.tagicofi.descent import SCHEDULES
 from tagcore.models.tagicofi.growing import grow
 from tagcore.models.tagicofi.learning import learn
-from tagcore.models.tagicofi.serving import FoldingIn
+from tagcore.models.tagicofi.recommending import FoldingIn
 from tagcore.models.tagicofi.targets import BIASES, FEEDBACKS, Targets, count_targets, rating_targets
 from tagcore.parameters import FLAG, POSITIVE, ROUNDS, SEED, Choice, Real, Whole, limits
 from tagcore.ratings import Ratings, UserTaggings

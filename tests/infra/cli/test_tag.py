@@ -5,8 +5,8 @@ import json
 import pyarrow.parquet as pq
 import pytest
 
+from infra.cli import input_texts
 from infra.cli import tag as command
-from infra.cli import texts
 from infra.cli.tag import load_tagger, tag
 from tagcore import Corpus
 from tagcore.baselines import KNN, OneVsRestLinear
@@ -72,12 +72,12 @@ def test_blank_lines_keep_their_place(run, write):
 
 
 def test_any_size_streams(run, write, monkeypatch, capsys):
-    monkeypatch.setattr(texts, "BATCH", 2)
+    monkeypatch.setattr(input_texts, "BATCH", 2)
     file = write("a.txt", b"red apple\nfast car\ngreen pear\n" + b"\xff\n")
     with pytest.raises(ValueError, match=r"a.txt, line 4: .*UTF-8"):
         run(file=file, k=1)
     assert len(capsys.readouterr().out.splitlines()) == 2  # the first batch was out before the last line was read
-    monkeypatch.setattr(texts, "BATCH_CHARACTERS", 1)
+    monkeypatch.setattr(input_texts, "BATCH_CHARACTERS", 1)
     assert len(run(file=write("b.txt", "red apple\n" * 5))[0]) == 5
 
 
@@ -214,7 +214,7 @@ def test_texts_without_a_known_word_are_told_and_get_the_popular_tags(run):
 
 
 def test_progress_is_told(run, write, monkeypatch):
-    monkeypatch.setattr(texts, "BATCH", 2)
+    monkeypatch.setattr(input_texts, "BATCH", 2)
     monkeypatch.setattr(command, "_SECONDS", 0.0)
     told = run(file=write("a.txt", "red car\n" * 5))[1].splitlines()
     assert [line.split(" in ")[0] for line in told] == ["… 2 texts", "… 4 texts", "… 5 texts", "5 texts"]

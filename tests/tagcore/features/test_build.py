@@ -22,7 +22,7 @@ from tagcore.synthetic.corpus import demo_corpus
 from tagcore.synthetic.media import demo_media
 from tagcore.text import Vectoriser
 from tagcore.text.analysis import TermLearner, TermLookup
-from tagcore.text.fields import field_texts
+from tagcore.text.document_fields import field_texts
 from tests.problems import stored_side
 from tests.tagcore.text.strategies import texts, wordy
 

@@ -8,13 +8,13 @@ from tagcore.fitting import make_model
 from tagcore.metrics.evaluate_model import evaluate
 from tagcore.models import Blend
 from tagcore.tag_model import TagModel
+from tasks.blend_members import with_columns
 from tasks.cluster.backends import Cluster, Scheduler
 from tasks.cluster.sessions import copy_to_workers
 from tasks.data_settings import DataSettings
 from tasks.feature_settings import FeatureSettings
 from tasks.features import features, join_views
 from tasks.ingest import ingest
-from tasks.members import with_columns
 from tasks.recipe_settings import ModelSettings, SplitSettings
 from tests.tasks.cluster.processes import DaskProcesses
 from tests.workspaces import workspace_at

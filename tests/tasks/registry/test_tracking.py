@@ -15,7 +15,7 @@ from tagcore.metrics.evaluation import Evaluation
 from tasks.evaluate import EvaluatedModel, evaluate
 from tasks.recipe_settings import MeasureSettings, ModelSettings
 from tasks.registry.client import EVALUATION_KEY, RegistryError
-from tasks.registry.served import ServedForm
+from tasks.registry.mlflow_pyfunc import ServedForm
 from tasks.registry.tracking import comparison_run, register, track
 from tasks.registry.writer import only_writer
 from tasks.reporting import plots

@@ -11,7 +11,7 @@ from tagcore.baselines import DampedBiases, ItemMean
 from tagcore.graph.profiles import TagProfiles, user_tag_counts
 from tagcore.graph.similarity import raw_links, tag_graph
 from tagcore.models import PMF, ShuffledTagiCoFi, TagiCoFi
-from tagcore.models.tagicofi import serving
+from tagcore.models.tagicofi import recommending
 from tagcore.models.tagicofi.starts import first_factors
 from tagcore.ratings import Ratings, UserTaggings
 from tagcore.shards import InProcess
@@ -110,7 +110,7 @@ def test_a_user_who_is_folded_in_again_is_where_the_fit_put_him(ratings, tagging
         expected = np.linalg.solve(A, V[row.indices].T @ target + 20.0 * (links @ U).ravel())
         profile = user_tag_counts(taggings, N)[user]
         himself = np.array([user])  # or he would be his own neighbour
-        monkeypatch.setattr(serving, "raw_links", lambda a, _, *rest, own=himself: raw_links(a, own, *rest))
+        monkeypatch.setattr(recommending, "raw_links", lambda a, _, *rest, own=himself: raw_links(a, own, *rest))
         found = model.fold_in(np.repeat(profile.indices, profile.data.astype(int)), row.indices, row.data)
         np.testing.assert_allclose(found.factors, expected, atol=1e-10)
         assert found.bias == pytest.approx(model.user_biases_[user])

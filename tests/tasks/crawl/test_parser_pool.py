@@ -8,8 +8,8 @@ from multiprocessing import Pipe
 
 import pytest
 
-from tasks.crawl import parsing
-from tasks.crawl.parsing import ParserProcesses
+from tasks.crawl import parser_pool
+from tasks.crawl.parser_pool import ParserProcesses
 
 PAGE = ("page", "http://a.org/", "text/html", b"<title>Rye</title><p>Rest the dough.</p>")
 
@@ -37,7 +37,7 @@ def test_a_parser_that_hangs_or_ends_is_replaced(sent, seconds, why):
 
 def test_a_page_without_end_ends_its_parser_also_when_nobody_is_left_to_do_so():
     code = (
-        "import sys, time, tasks.crawl.parser as parser\n"
+        "import sys, time, tasks.crawl.parser_process as parser\n"
         "parser._GRACE, parser.parse_body = 0, lambda *asked: time.sleep(600)\n"
         "parser.serve(parser.Connection(int(sys.argv[1])), 0.5)"
     )
@@ -52,7 +52,7 @@ def test_a_page_without_end_ends_its_parser_also_when_nobody_is_left_to_do_so():
 
 
 def test_parsers_that_do_not_start_are_no_fault_of_a_page(monkeypatch):
-    monkeypatch.setattr(parsing.sys, "executable", "/bin/false")
+    monkeypatch.setattr(parser_pool.sys, "executable", "/bin/false")
     parsers = ParserProcesses(1, seconds=60.0)
     try:
         with pytest.raises(RuntimeError, match="could be started"):
@@ -62,6 +62,6 @@ def test_parsers_that_do_not_start_are_no_fault_of_a_page(monkeypatch):
 
 
 def test_a_parser_starts_without_what_only_learning_needs():
-    code = "import sys, tasks.crawl.parser; print({'numba', 'scipy', 'sklearn', 'pyarrow'} & {*sys.modules})"
+    code = "import sys, tasks.crawl.parser_process; print({'numba', 'scipy', 'sklearn', 'pyarrow'} & {*sys.modules})"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout == "set()\n"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
 from tagcore.text import Vectoriser
-from tagcore.text.fields import document_blocks, struct_of, url_words
+from tagcore.text.document_fields import document_blocks, struct_of, url_words
 from tests.tagcore.text.peers import assert_same_rows
 from tests.tagcore.text.strategies import texts
 

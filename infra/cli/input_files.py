@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from infra.cli.texts import BATCH, JSON, LINES, Batch, Text, Texts, batched, decoded, plain_lines
+from infra.cli.input_texts import BATCH, JSON, LINES, Batch, Text, Texts, batched, decoded, plain_lines
 from tagcore.readers import open_source
 from tagcore.readers.bad_rows import BadRow, BadValue, ReadError
 from tagcore.readers.csv_table import CsvTable
@@ -13,7 +13,7 @@ from tagcore.readers.input_files import InputFile, ReadLimits, first_bytes, line
 from tagcore.readers.jsonl import parse_object
 from tagcore.readers.records import DEFAULT_NAMES, TextOptions, field_value
 from tagcore.readers.source import Source
-from tagcore.text.fields import field_texts
+from tagcore.text.document_fields import field_texts
 
 _PLAIN_ENDINGS = ("", ".txt", ".text", ".md", ".log")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from flows import tuning
+from flows import settings_search
 from flows.comparisons import GridPoint, group_by_documents
 from flows.jobs import Job
 from flows.recipes import SPACES, load_recipe, preset_names, recipe_to_tune
@@ -26,7 +26,7 @@ def searches(monkeypatch):
     """The recipes that were searched, with their jobs; a model is called by its label instead of a folder."""
     calls = []
     monkeypatch.setattr(
-        tuning,
+        settings_search,
         "build_jobs",
         lambda recipe, corpus, workspace, point="": [
             Job(model, Path("features"), seed) for seed in recipe.seeds for model in recipe.all_models()
@@ -39,8 +39,8 @@ def searches(monkeypatch):
             EvaluatedModel(job.model.label, job.prepared, Path(job.model.label), job.prepared, job.seed) for job in jobs
         ]
 
-    monkeypatch.setattr(tuning, "train_and_evaluate", train_and_evaluate)
-    monkeypatch.setattr(tuning, "choose_features", lambda recipe, data, workspace: recipe)
+    monkeypatch.setattr(settings_search, "train_and_evaluate", train_and_evaluate)
+    monkeypatch.setattr(settings_search, "choose_features", lambda recipe, data, workspace: recipe)
     return calls
 
 
@@ -59,7 +59,7 @@ def test_a_search_is_by_its_own_measure_on_validation_documents(searches, monkey
         by.append(of)
         return -abs(float(evaluation.name.split("alpha=")[1].split()[0]) - 2.0)
 
-    monkeypatch.setattr(tuning, "signed_value", by_alpha)
+    monkeypatch.setattr(settings_search, "signed_value", by_alpha)
     model = {
         "model": "Ridge",
         "grid": {"alpha": [0.5, 2.0, 8.0]},
@@ -68,7 +68,7 @@ def test_a_search_is_by_its_own_measure_on_validation_documents(searches, monkey
     }
     settings = {"models": [model, {"model": "KNN"}], "tuning": {"measure": measure}, "seeds": [4, 5]}
     recipe = load_recipe("nightly", {**settings, "measures.labelling": ["half"]})
-    tuned = tuning.tune_models(recipe, Path("corpus"), workspace_at(tmp_path))
+    tuned = settings_search.tune_models(recipe, Path("corpus"), workspace_at(tmp_path))
     ((search, jobs),) = searches
     assert set(by) == {measure or "nDCG@5"}
     assert (search.split.validation, search.measures.labelling, {job.seed for job in jobs}) == (0.2, rules, {4})
@@ -82,7 +82,7 @@ def test_a_search_is_by_its_own_measure_on_validation_documents(searches, monkey
 
 def test_a_recipe_without_tuning_is_not_searched(searches, tmp_path):
     recipe = load_recipe("nightly")
-    assert tuning.tune_models(recipe, Path("corpus"), workspace_at(tmp_path)) == recipe
+    assert settings_search.tune_models(recipe, Path("corpus"), workspace_at(tmp_path)) == recipe
     assert searches == []
 
 
@@ -96,12 +96,12 @@ def test_a_redrawn_split_has_a_search_of_its_own(searches, monkeypatch, tmp_path
         (seed,) = {job.seed for job in searches[-1][1]}
         return -abs(float(evaluation.name.split("alpha=")[1].split()[0]) - best[seed])
 
-    monkeypatch.setattr(tuning, "signed_value", best_of_the_split)
+    monkeypatch.setattr(settings_search, "signed_value", best_of_the_split)
     models = [{"model": "Ridge", "params": {"tol": 0.1}, "grid": {"alpha": [0.5, 8.0]}}, {"model": "KNN"}]
     grid = {"split.train_documents": [500, 1000]}
     recipe = load_recipe("nightly", {**REDRAWN, "models": models, "grid": grid})
     points = list(recipe.expand())
-    jobs = tuning.plan_jobs(points[0], Path("corpus"), workspace_at(tmp_path))
+    jobs = settings_search.plan_jobs(points[0], Path("corpus"), workspace_at(tmp_path))
     assert [(search.seeds, search.split.redraw, search.split.validation) for search, _ in searches] == [
         ([seed], True, 0.2) for seed in (4, 5, 6)
     ]
@@ -117,10 +117,10 @@ def test_a_redrawn_split_has_a_search_of_its_own(searches, monkeypatch, tmp_path
 
 
 def test_one_search_serves_all_seeds_of_one_split(searches, monkeypatch, tmp_path):
-    monkeypatch.setattr(tuning, "signed_value", lambda evaluation, measure: float(evaluation.name[-3:]))
+    monkeypatch.setattr(settings_search, "signed_value", lambda evaluation, measure: float(evaluation.name[-3:]))
     models = [{"model": "Ridge", "grid": {"alpha": [0.5, 8.0]}}]
     recipe = load_recipe("nightly", {**REDRAWN, "split.redraw": False, "models": models})
-    jobs = tuning.plan_jobs(recipe, Path("corpus"), workspace_at(tmp_path))
+    jobs = settings_search.plan_jobs(recipe, Path("corpus"), workspace_at(tmp_path))
     assert len(searches) == 1
     assert [(job.seed, job.label) for job in jobs] == [(seed, "Ridge alpha=8.0") for seed in (4, 5, 6)]
 
@@ -129,7 +129,7 @@ def test_grids_that_only_their_values_tell_apart_are_refused_for_a_redrawn_split
     models = [{"model": "Ridge", "grid": {"alpha": values}} for values in ([1.0, 2.0], [3.0, 4.0])]
     recipe = load_recipe("nightly", {**REDRAWN, "models": models})
     with pytest.raises(RecipeError, match="two models are called 'Ridge alpha=tuned'"):
-        tuning.plan_jobs(recipe, Path("corpus"), workspace_at(tmp_path))
+        settings_search.plan_jobs(recipe, Path("corpus"), workspace_at(tmp_path))
 
 
 SAMPLED = {
@@ -162,14 +162,14 @@ def planted(searches, monkeypatch, tmp_path):
             return share - abs(math.log10(model.params["alpha"])) - (0 if model.params["fit_intercept"] else 1)
         return share - abs(model.params["n_neighbors"] - 50) / 100 - (model.features["ngram_range"] == [1, 1])
 
-    monkeypatch.setattr(tuning, "build_jobs", build_jobs)
-    monkeypatch.setattr(tuning, "signed_value", value)
+    monkeypatch.setattr(settings_search, "build_jobs", build_jobs)
+    monkeypatch.setattr(settings_search, "signed_value", value)
     return tmp_path
 
 
 def tuned(folder, **changes):
     recipe = load_recipe("nightly", SAMPLED | changes)
-    return tuning.tune_models(recipe, folder / "corpus", workspace_at(folder))
+    return settings_search.tune_models(recipe, folder / "corpus", workspace_at(folder))
 
 
 def test_a_study_for_every_model_finds_what_was_planted(planted, searches):
@@ -191,17 +191,17 @@ def test_a_killed_search_goes_on_and_more_trials_are_added(planted, searches, mo
     assert tuned(planted) == whole
     assert len(searches) == tried  # all stood
     shutil.rmtree(planted / "studies")
-    evaluate = tuning.train_and_evaluate
+    evaluate = settings_search.train_and_evaluate
 
     def killed(*arguments):
         if len(searches) == tried + 9:
             raise KeyboardInterrupt
         return evaluate(*arguments)
 
-    monkeypatch.setattr(tuning, "train_and_evaluate", killed)
+    monkeypatch.setattr(settings_search, "train_and_evaluate", killed)
     with pytest.raises(KeyboardInterrupt):
         tuned(planted)
-    monkeypatch.setattr(tuning, "train_and_evaluate", evaluate)
+    monkeypatch.setattr(settings_search, "train_and_evaluate", evaluate)
     assert tuned(planted) == whole
     before = len(searches)
     tuned(planted, tuning=SAMPLED["tuning"] | {"trials": 13})

@@ -72,7 +72,7 @@ def open_texts(
 
 
 def _of_file(path: Path, format: str | None, whole: bool, options: dict[str, Any]) -> Texts:
-    from infra.cli.text_files import texts_of_file  # here: readers of all formats take their time to import
+    from infra.cli.input_files import texts_of_file  # here: readers of all formats take their time to import
 
     return texts_of_file(path, format, whole, options)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from tagcore.text.analysis import TermLearner, TermLookup
-from tagcore.text.fields import SEPARATOR, joined, read_field
+from tagcore.text.document_fields import SEPARATOR, joined, read_field
 from tagcore.text.hashing import HashedTerms, column_names
 from tagcore.text.parameters import build_analysis
 from tagcore.text.tokens import Sequences

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tagcore.choosing import choose_in_turn
+from tagcore.stepwise_choice import choose_in_turn
 
 RNG = np.random.default_rng(0)
 DOCUMENTS = RNG.random(400)

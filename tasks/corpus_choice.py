@@ -12,20 +12,20 @@ import numpy as np
 from prefect import task
 from prefect.states import Completed, State
 
-from tagcore.choosing import Changes, choose_in_turn
 from tagcore.features.build import make_features
 from tagcore.features.corpus_reader import CorpusReader
 from tagcore.features.rows import XY, StoredRows, load_all
 from tagcore.features.split import Split
 from tagcore.fitting import make_model
 from tagcore.metrics.ranking import mark_hits
+from tagcore.stepwise_choice import Changes, choose_in_turn
 from tagcore.store.datasets import Dataset
 from tagcore.store.files import write_text
 from tagcore.tag_model import TagModel
 from tagcore.text import Vectoriser
+from tasks.blend_members import with_member_parameter
 from tasks.feature_settings import OF_TEXTS
 from tasks.features import choose_split
-from tasks.members import with_member_parameter
 from tasks.progress import ProgressReporter
 from tasks.recipe import Recipe
 from tasks.recipe_settings import FeatureSettings, ModelSettings

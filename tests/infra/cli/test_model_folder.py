@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.cli.served import served_folder
+from infra.cli.model_folder import served_folder
 from tasks.registry import client, local
 
 ASKED = {"tagger": "model", "recommender": "recommender"}

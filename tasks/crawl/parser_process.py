@@ -1,4 +1,4 @@
-"""`python -m tasks.crawl.parser PIPE SECONDS`: parses the bodies that come through a pipe until it is closed."""
+"""`python -m tasks.crawl.parser_process PIPE SECONDS`: parses bodies that come through a pipe until it is closed."""
 
 import json
 import signal

@@ -52,12 +52,12 @@ class ParserProcesses:
 
 
 class _ParserProcess:
-    """One process of `tasks.crawl.parser`: begun as a command, it imports what a parser needs and no more."""
+    """One process of `tasks.crawl.parser_process`: begun as a command, it imports what a parser needs and no more."""
 
     def __init__(self, seconds: float) -> None:
         self._pipe, theirs = Pipe()
         with theirs:
-            command = [sys.executable, "-P", "-m", "tasks.crawl.parser", str(theirs.fileno()), str(seconds)]
+            command = [sys.executable, "-P", "-m", "tasks.crawl.parser_process", str(theirs.fileno()), str(seconds)]
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
         self._ready = False
 

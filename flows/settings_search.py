@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from flows.choosing import choose_features
+from flows.corpus_choice import choose_features
 from flows.grid import models_in_tables
 from flows.jobs import Job, build_jobs
 from flows.stages import train_and_evaluate
@@ -14,8 +14,8 @@ from tagcore.labelling.rules import rule_named
 from tagcore.store.datasets import content_key
 from tasks.cache import plain_manifest
 from tasks.code_hash import code_hash
+from tasks.data_kinds import kind_of
 from tasks.evaluate import signed_value
-from tasks.kinds import kind_of
 from tasks.naming import safe_name
 from tasks.recipe import Recipe, RecipeError
 from tasks.recipe_settings import OWN_FEATURE, ModelSettings, SplitSettings

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tagcore.corpus import Corpus
-from tasks import choice as module
-from tasks.choice import choose, with_changes
+from tasks import corpus_choice as module
+from tasks.corpus_choice import choose, with_changes
 from tasks.recipe import RecipeError, parse_recipe
 from tasks.recipe_settings import FeatureSettings
 from tests.workspaces import workspace_at

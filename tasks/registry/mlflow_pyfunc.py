@@ -14,7 +14,7 @@ from mlflow.types.schema import Array
 
 import tagcore
 from tagcore.corpus import Document
-from tagcore.text.fields import TEXT, TITLE
+from tagcore.text.document_fields import TEXT, TITLE
 from tagcore.text.saving import read_params
 
 _NEEDED = [  # what a served model imports

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from flows.jobs import split_of_seed
-from tasks.choice import choose, with_changes
-from tasks.kinds import kind_of
+from tasks.corpus_choice import choose, with_changes
+from tasks.data_kinds import kind_of
 from tasks.naming import data_name, errors_name_source, registered_name, safe_name
 from tasks.recipe import Recipe
 from tasks.workspace import Workspace

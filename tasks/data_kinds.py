@@ -36,8 +36,8 @@ from tasks.ratings.split import split_ratings
 from tasks.ratings.train import train_recommender
 from tasks.recipe import Recipe
 from tasks.recipe_settings import ModelSettings, SplitSettings
+from tasks.registry.mlflow_pyfunc import RECOMMENDER, TAGGER, ServedForm
 from tasks.registry.model_card import tagger_card, tagger_facts
-from tasks.registry.served import RECOMMENDER, TAGGER, ServedForm
 from tasks.reporting.examples import sample_texts, suggest_examples
 from tasks.reporting.tagger_plots import log_tagger_plots
 from tasks.train import train

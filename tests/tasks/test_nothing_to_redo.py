@@ -9,9 +9,9 @@ import pytest
 
 from flows.recipes import load_recipe
 from tagcore.store.datasets import write_dataset
-from tasks import standing
+from tasks import nothing_to_redo
+from tasks.nothing_to_redo import IN_SERVICE, StandingNight, find_standing, keep_record, premises_of, results_in
 from tasks.settings import load_settings
-from tasks.standing import IN_SERVICE, StandingNight, find_standing, keep_record, premises_of, results_in
 
 NOTE = '{"id": "1", "text": "flour, water, yeast", "tags": ["bread"]}\n'
 
@@ -99,8 +99,8 @@ def test_a_damaged_result_is_made_again(place):
 
 @pytest.mark.parametrize("package", ["tagcore", "tasks", "flows"])
 def test_other_code_may_give_another_night(place, monkeypatch, package):
-    before = standing.code_hash
-    monkeypatch.setattr(standing, "code_hash", lambda of="tagcore": "changed" if of == package else before(of))
+    before = nothing_to_redo.code_hash
+    monkeypatch.setattr(nothing_to_redo, "code_hash", lambda of="tagcore": "changed" if of == package else before(of))
     assert find_standing(place.recipe(), place.settings) is None
 
 
@@ -108,7 +108,7 @@ def test_without_its_page_or_record_a_night_does_not_stand(place):
     (place.report / "report.html").unlink()
     assert find_standing(place.recipe(), place.settings) is None
     (place.report / "report.html").write_text("")
-    (place.report / standing.RECORD).write_text('{"premises": "cut')
+    (place.report / nothing_to_redo.RECORD).write_text('{"premises": "cut')
     assert find_standing(place.recipe(), place.settings) is None
 
 
@@ -127,6 +127,6 @@ def test_what_must_be_fetched_has_no_premises_that_can_be_known(place):
 
 
 def test_that_is_found_out_without_prefect_and_mlflow():
-    code = "import sys, tasks.standing, flows.recipes; print([m for m in ('mlflow', 'prefect') if m in sys.modules])"
+    code = "import sys, tasks.nothing_to_redo, flows.recipes; print([*{'mlflow', 'prefect'} & set(sys.modules)])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

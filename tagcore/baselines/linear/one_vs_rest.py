@@ -4,18 +4,20 @@ import scipy.sparse as sp
 
 from tagcore.baselines.linear.sparse import _SparseLinear
 from tagcore.baselines.linear.working_set import LANES, WorkingSetSettings, shared_rows, solve_by_working_sets
-from tagcore.parameters import FLAG, POSITIVE, ROUNDS, SEED, Choice, Real, limits
+from tagcore.parameters import FLAG, POSITIVE, ROUNDS, SEED, Choice, Real, Whole, limits
 from tagcore.scikit import check_random_state
 from tagcore.shards import Arrays
+
+MANY_TAGS, FEWEST_OF_MANY = 10_000, 5  # where tags are so many, most are of a document or two
 
 
 class OneVsRestLinear(_SparseLinear):
     """One-vs-rest linear support vector machines: liblinear's problem, solved faster when tags are many.
 
     min over w of ½‖w‖² + C Σ loss(y·w·x), dual, to liblinear's stopping rule, for each tag on its own. Weights below
-    `prune` are dropped and the rest kept as a sparse float32 matrix, words × tags. A tag that no training document
-    has, or that all have, has a constant score. `predict_proba` is the logistic function of the score, which orders
-    tags but is not calibrated.
+    `prune` are dropped and the rest kept as a sparse float32 matrix, words × tags. A tag that all training documents
+    have, or fewer than `min_docs`, has a constant score: the first comes first, the others come last. `predict_proba`
+    is the logistic function of the score, which orders tags but is not calibrated.
 
     Parameters
     ----------
@@ -24,6 +26,7 @@ class OneVsRestLinear(_SparseLinear):
     class_weight : "balanced" gives the documents with and without a tag the same total weight.
     normalise : bring rows to unit length first; convergence and `prune` expect values of about this size.
     fit_intercept : learn a constant beside the words; like liblinear's it is regularised with them.
+    min_docs : tags of fewer documents are not learnt. None: 1, and 5 where tags are more than 10,000.
     prune : weights of smaller magnitude are dropped; 0 keeps all.
     tol, max_iter : when a tag's descent ends, as in liblinear.
     random_state : the order in which documents are visited, keyed by tag.
@@ -43,6 +46,7 @@ class OneVsRestLinear(_SparseLinear):
         class_weight=Choice(None, "balanced"),
         normalise=FLAG,
         fit_intercept=FLAG,
+        min_docs=Whole(none=True),
         prune=Real(least=0),
         tol=POSITIVE,
         max_iter=ROUNDS,
@@ -56,6 +60,7 @@ class OneVsRestLinear(_SparseLinear):
         class_weight: str | None = None,
         normalise: bool = True,
         fit_intercept: bool = True,
+        min_docs: int | None = None,
         prune: float = 0.01,
         tol: float = 0.01,
         max_iter: int = 1000,
@@ -66,6 +71,7 @@ class OneVsRestLinear(_SparseLinear):
         self.class_weight = class_weight
         self.normalise = normalise
         self.fit_intercept = fit_intercept
+        self.min_docs = min_docs
         self.prune = prune
         self.tol = tol
         self.max_iter = max_iter
@@ -82,3 +88,8 @@ class OneVsRestLinear(_SparseLinear):
             seed=int(check_random_state(self.random_state).randint(2**31)),
         )
         return settings, shared_rows(X, self.fit_intercept, settings.seed)
+
+    def _fewest_documents(self, n_tags: int) -> int:
+        if self.min_docs is not None:
+            return self.min_docs
+        return FEWEST_OF_MANY if n_tags > MANY_TAGS else 1

@@ -26,7 +26,8 @@ class _SparseLinear(MarginModel):
     """A model with a sparse matrix of weights, solved tag by tag.
 
     A subclass has the parameters `normalise`, `tol`, `max_iter`; it names its solver and how many tags that should
-    get at a time, and writes `_prepare(X)`: its settings, checked, and the rows as its solver reads them.
+    get at a time, and writes `_prepare(X)`: its settings, checked, and the rows as its solver reads them. It may say
+    how many documents a tag needs to be learnt (`_fewest_documents`).
     """
 
     _solver: ClassVar[Solver]
@@ -64,10 +65,11 @@ class _SparseLinear(MarginModel):
         X, Y = load_all(rows)
         settings, shared_rows = self._prepare(self._scaled(X))
         carriers = np.bincount(Y.indices, minlength=Y.shape[1])
-        learnable = np.flatnonzero((carriers > 0) & (carriers < Y.shape[0]))
+        learnable = np.flatnonzero((carriers >= self._fewest_documents(Y.shape[1])) & (carriers < Y.shape[0]))
         # tags of like frequency take like many passes, so the blocks end together; the longest go first
         learnable = learnable[np.argsort(-carriers[learnable], kind="stable")]
-        self.intercept_ = np.where(carriers > 0, _CERTAIN, -_CERTAIN).astype(np.float32)
+        everywhere = (carriers > 0) & (carriers == Y.shape[0])
+        self.intercept_ = np.where(everywhere, _CERTAIN, -_CERTAIN).astype(np.float32)
         solved = self._solve(settings, shared_rows, sp.csr_matrix(Y.T)[learnable], learnable, context)
         self.n_iter_ = int(solved["passes"].max(initial=1))
         unsolved = int(np.count_nonzero(solved["gaps"] > self.tol))
@@ -81,6 +83,10 @@ class _SparseLinear(MarginModel):
         self.coef_data_ = coef.data
         self.coef_indices_ = coef.indices.astype(np.int32)
         self.coef_indptr_ = coef.indptr.astype(np.int64)
+
+    def _fewest_documents(self, n_tags: int) -> int:
+        """How many documents a tag needs to have a machine."""
+        return 1
 
     def _solve(
         self,

@@ -10,6 +10,7 @@ from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 
 from tagcore.baselines import OneVsRestLinear
+from tagcore.baselines.linear import one_vs_rest
 from tests.problems import nearly_linear, noisy, official_split, precision, weights_of
 
 EXACT = {"tol": 1e-5, "prune": 0.0, "max_iter": 100_000}
@@ -130,3 +131,26 @@ def test_bibtex_with_default_parameters(shared_data):
     assert precision(Y_test, tags, 1) >= 0.61
     assert precision(Y_test, tags, 3) >= 0.38
     assert precision(Y_test, tags, 5) >= 0.28
+
+
+def test_rare_tags_are_not_learnt_and_come_last(monkeypatch):
+    X, Y = noisy(n=600, tags=40)
+    documents = np.bincount(Y.indices, minlength=40)
+    fewest = int(np.median(documents))
+    everything, frequent = OneVsRestLinear().fit(X, Y), OneVsRestLinear(min_docs=fewest).fit(X, Y)
+    rare = documents < fewest
+    assert 0 < rare.sum() < 40
+    assert np.array_equal(weights_of(frequent)[:, ~rare], weights_of(everything)[:, ~rare])
+    assert not weights_of(frequent)[:, rare].any()
+    order = frequent.top_k(X, 40)[0]
+    assert rare[order[:, -rare.sum() :]].all()
+
+    monkeypatch.setattr(one_vs_rest, "MANY_TAGS", 39)
+    monkeypatch.setattr(one_vs_rest, "FEWEST_OF_MANY", fewest)
+    assert np.array_equal(weights_of(OneVsRestLinear().fit(X, Y)), weights_of(frequent))
+    assert np.array_equal(weights_of(OneVsRestLinear(min_docs=1).fit(X, Y)), weights_of(everything))
+
+
+def test_a_tag_that_all_documents_have_comes_first_however_few_they_are():
+    model = OneVsRestLinear(min_docs=5).fit([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [[0, 1], [1, 1], [0, 1]])
+    assert model.top_k([[1.0, 0.0]], 2)[0].tolist() == [[1, 0]]

@@ -11,7 +11,7 @@ from tagcore.readers.ids import DocumentIds
 from tagcore.readers.input_files import InputFile
 from tagcore.readers.records import DEFAULT_NAMES, BlockBuilder, TextOptions
 from tagcore.readers.source import Source
-from tagcore.readers.tag_cells import TagCells, found_out
+from tagcore.readers.tag_cells import TagCells, detect_tag_cells
 
 _PART = 2048  # rows
 
@@ -70,7 +70,7 @@ class Csv(Source):
         """Finds out how tags stand in their cells, unless the options say it."""
         if self.options.tag_separator is not None:
             return TagCells(self.options.tag_separator, lists=False)
-        cells, self.remark = found_out(self._first_cells())
+        cells, self.remark = detect_tag_cells(self._first_cells())
         return cells
 
     def _first_cells(self) -> Iterator[str]:

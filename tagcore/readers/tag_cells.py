@@ -80,7 +80,7 @@ class _Kind:
             self.first.append(cell)
 
 
-def found_out(cells: Iterable[str]) -> tuple[TagCells, str]:
+def detect_tag_cells(cells: Iterable[str]) -> tuple[TagCells, str]:
     """Finds out how cells are taken apart, and tells it.
 
     Every cell stands for the first of | ; , that it holds, and the separator of most cells is taken; that of one in

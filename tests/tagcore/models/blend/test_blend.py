@@ -56,21 +56,6 @@ def test_what_no_document_has_is_taken_for_the_most_that_one_has():
     assert np.abs(combiner(far, 2)).max() < 30
 
 
-def test_a_text_of_one_word_gets_the_tag_that_all_members_put_first():
-    """scores of short texts are far from those of documents, which alone have taught the combiner."""
-    source = demo_corpus(1500)
-    (block,) = source.blocks(1500)
-    Y, vectoriser = tag_matrix(block.taggings, 1500, len(source.tags)), Vectoriser(sublinear_tf=True)
-    X = vectoriser.fit_transform(document_texts(block.documents))
-    blend = Blend(["OneVsRestLinear", "KNN", {"model": "BOMC", "margin": 2.0}]).fit(X, Y)
-    assert blend.serving_ == THE_BLEND
-    words = vectoriser.transform(vectoriser.terms_.tolist())
-    firsts = np.stack([member.model.top_k(words, 1)[0][:, 0] for member in blend._served().members])
-    agreed = np.flatnonzero((firsts == firsts[0]).all(axis=0))
-    assert agreed.size > 50
-    assert (blend.top_k(words[agreed], 5)[0] == firsts[0, agreed, None]).any(axis=1).all()
-
-
 def test_trees_written_out_are_those_of_scikit_learn():
     pairs = planted_pairs(600)
     combiner = fit_combiner(pairs, 2, 15, seed=3)

@@ -13,9 +13,9 @@ from tasks.blend_members import (
     view_name,
     views_of,
     with_columns,
+    without_features_of_texts,
     without_large_views,
     without_members,
-    without_views_of_texts,
 )
 from tasks.data_kinds import kind_of
 from tasks.features import count_cells, count_words, join_views
@@ -43,9 +43,9 @@ class Job:
         object.__setattr__(self, "label", self.label or self.model.label)
 
     @property
-    def leading(self) -> Path:
-        """What was prepared, without what stands beside it: of a blend, what its members share with other models."""
-        return self.views[0] if self.views else self.prepared
+    def read(self) -> tuple[Path, ...]:
+        """Every kind of features that it reads."""
+        return self.views or (self.prepared,)
 
 
 @flow(name="prepare", flow_run_name="prepare {recipe.name}")
@@ -68,7 +68,8 @@ def build_jobs(
         documents = [point, f"split {split.seed}" if len(recipe.seeds) > 1 and recipe.split.redraw else ""]
         documents += [f"share {split.train_seed}"] if len(recipe.seeds) > 1 and recipe.split.resample else []
         which = _told([*documents, f"seed {seed}" if len(recipe.seeds) > 1 else ""])
-        for model in recipe.all_models():
+        for asked in recipe.all_models():
+            model = preparer.as_read(asked)
             prepared = preparer.prepare(model, split, _told(documents))
             if model.most_cells is not None and (cells := kind.cells(prepared)) > model.most_cells:
                 left_out = f"{cells:,} words × tags, it takes {model.most_cells:,} (most_cells of the recipe)"
@@ -103,6 +104,15 @@ class _Preparer:
     night: Night | None
     made: dict[str, Path] = field(default_factory=dict)
 
+    def as_read(self, model: ModelSettings) -> ModelSettings:
+        """Gives the model without features of texts, where words were counted elsewhere, and tells it."""
+        read = without_features_of_texts(model)
+        if read == model or not Dataset.open(self.data, "corpus", verify=False).has("bags"):
+            return model
+        remark = "words were counted elsewhere, and there are no texts to make them of"
+        ProgressReporter(f"leave out features of {model.label}", remark=remark).tell("left out")
+        return read
+
     def prepare(self, model: ModelSettings, split: SplitSettings, which: str, anew: bool = False) -> Path:
         """Gives what the model learns from; of a night, `anew` extends nothing of the night before."""
         preparation = kind_of(self.recipe.data.kind).preparation(self.recipe, model, split)
@@ -117,8 +127,6 @@ class _Preparer:
     ) -> tuple[ModelSettings, list[Path]]:
         """Gives a blend whose members read columns of several kinds of features side by side, and these features; of
         any other model, and of a blend whose members all read the same, the model as it is and nothing."""
-        if len(views_of(model)) > 1 and Dataset.open(self.data, "corpus", verify=False).has("bags"):
-            model = without_views_of_texts(model)
         if len(views_of(model)) < 2:
             return model, []
         views = self._views(model, split, which)

@@ -42,14 +42,14 @@ def train(recipe: Recipe, jobs: list[Job], workspace: Workspace) -> list[Path]:
     }
     limits = dict(zip(searches, map_task(thresholds_task, list(searches.values()), workspace), strict=True))
     # a blend is fitted on what its members, which are models of the recipe as well, were fitted on
-    blended = {job.leading for job in jobs if job.model.model == "Blend"}
+    blended = {features for job in jobs if job.model.model == "Blend" for features in job.read}
     shared = {features: workspace.settings.state / "fits" / features.name for features in blended}
     calls = []
     for job in jobs:
         labels_by = {"thresholds": limits[_threshold_key(job)]} if job.model.threshold_model is not None else {}
         told: dict[str, Any] = {"which": job.which}
         told |= {} if job.start is None else {"parent": job.start.parent, "why": job.start.why}
-        told |= {"kept": shared[job.leading]} if job.leading in shared else {}
+        told |= {"kept": [shared[features] for features in job.read]} if blended.issuperset(job.read) else {}
         calls.append({"prepared": job.prepared, "model": job.model, "seed": job.seed, **labels_by, **told})
     try:
         return map_task(kind_of(recipe.data.kind).train, calls, workspace)

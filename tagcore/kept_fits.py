@@ -4,7 +4,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,15 +16,19 @@ _WHOLE = b"all rows"
 
 @dataclass(frozen=True)
 class KeptFits:
-    """A folder of fits on one set of rows. Each is found by model, parameters and the rows that it has not seen, and is
-    the same bits as a fit made anew."""
+    """Folders of fits on one set of rows, one for every kind of features that the rows have. A fit is found by model,
+    parameters and the rows that it has not seen, and is the same bits as one made anew."""
 
-    folder: Path
+    folders: tuple[Path, ...]  # the first is of the features that others stand beside, or of the only ones
     least_seconds: float = 1.0  # what is fitted in less is not worth keeping
+
+    def of_view(self, number: int) -> "KeptFits":
+        """The fits on one kind of features, those that are side by side counted from 0."""
+        return replace(self, folders=(self.folders[number],))
 
     def fit(self, model: Estimator, left_out: np.ndarray | None, fit: Callable[[], object]) -> None:
         """Gives the model the state of the kept fit, or calls `fit` and keeps what came of it."""
-        place = self.folder / self._key(model, left_out)
+        place = self.folders[0] / self._key(model, left_out)
         if place.exists():
             kept = load_estimator(place)
             for name in (*model._all_arrays(), *model._all_facts()):

@@ -79,6 +79,9 @@ class SharedFits(Protocol):
     def fit(self, model: Any, left_out: np.ndarray | None, fit: Callable[[], object]) -> None:
         """Gives the model the state of a fit without the rows that are left out, made by `fit` or before."""
 
+    def of_view(self, number: int) -> "SharedFits":
+        """Gives the fits on one kind of features, where the rows have several side by side."""
+
 
 @dataclass(frozen=True)
 class FitContext:

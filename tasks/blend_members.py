@@ -20,9 +20,15 @@ def without_members(model: ModelSettings, names: Container[str]) -> ModelSetting
     return _asking_some(model, lambda member: class_of(member) not in names)
 
 
-def without_views_of_texts(model: ModelSettings) -> ModelSettings:
-    """A blend without the members whose own features are made of texts, for words that were counted elsewhere."""
-    return _asking_some(model, lambda member: not any(name in OF_TEXTS for name in features_of(member)))
+def without_features_of_texts(model: ModelSettings) -> ModelSettings:
+    """The model as it reads words that were counted elsewhere: without features of its own, or of a blend's members,
+    that are made of texts. Members that are the same then are one."""
+    if _of_texts(model.features):
+        model = model.model_copy(update={"features": {}})
+    if model.model != "Blend":
+        return model
+    members = [_plain(member) if _of_texts(features_of(member)) else member for member in _members(model)]
+    return _asking(model, [member for i, member in enumerate(members) if member not in members[:i]])
 
 
 def without_large_views(model: ModelSettings, cells: Mapping[str, int], most_cells: Mapping[str, int]) -> ModelSettings:
@@ -66,6 +72,16 @@ def features_of(member: Any) -> dict[str, Any]:
 def view_name(features: Mapping[str, Any]) -> str:
     """One name for the features of a view."""
     return repr(sorted(features.items()))
+
+
+def _of_texts(features: Mapping[str, Any]) -> bool:
+    return any(name in OF_TEXTS for name in features)
+
+
+def _plain(member: Mapping[str, Any]) -> Any:
+    """A member without features of its own; its class name where that is all that is said of it."""
+    known = {name: value for name, value in member.items() if name != FEATURES}
+    return known if len(known) > 1 else known["model"]
 
 
 def _members(model: ModelSettings) -> list[Any]:

@@ -23,7 +23,7 @@ from tagcore.store.datasets import Dataset
 from tagcore.store.files import write_text
 from tagcore.tag_model import TagModel
 from tagcore.text import Vectoriser
-from tasks.blend_members import with_member_parameter
+from tasks.blend_members import with_member_parameter, without_features_of_texts
 from tasks.feature_settings import OF_TEXTS
 from tasks.features import choose_split
 from tasks.progress import ProgressReporter
@@ -52,9 +52,11 @@ def choose(
     step = ProgressReporter("choose features")
     corpus, split = Dataset.open(data, "corpus", verify=False), choose_split(data, recipe.split)
     options = [o for o in recipe.choice.options if _open_to_choice(o, recipe, settings, corpus.has("bags"))]
+    own = _own_features(recipe, corpus)
     question = {
         "options": options,
         "features": settings.model_dump(mode="json"),
+        "own_features": own,
         "split": {name: value for name, value in vars(split).items() if name not in _OF_ONE_NIGHT},
         "documents": recipe.choice.documents,
         "validation": recipe.choice.validation,
@@ -72,7 +74,7 @@ def choose(
         return Completed(message=f"choose features: {step.remark}", data={})
     step.tell("start")
     step.begin()
-    quality = _quality(corpus, split, documents, recipe, settings, step)
+    quality = _quality(corpus, split, documents, recipe, settings, own, step)
     chosen = choose_in_turn(options, quality, recipe.choice.seconds)
     told = "; ".join(f"{_told(t.changes)} {t.after - t.before:+.3f}{' taken' if t.kept else ''}" for t in chosen.trials)
     told += "".join(f"; {_told(option)} not tried" for option in chosen.untried)
@@ -120,8 +122,20 @@ def _open_to_choice(option: Changes, recipe: Recipe, settings: FeatureSettings, 
     return news and not set_by_a_person and not (counted and any(name in OF_TEXTS for name in features))
 
 
+def _own_features(recipe: Recipe, corpus: Dataset) -> dict[str, dict[str, Any]]:
+    """Features that models read on top of the recipe's, by class name; the first model of a class tells."""
+    models = [without_features_of_texts(model) if corpus.has("bags") else model for model in recipe.models]
+    return {model.model: model.features for model in reversed(models) if model.features}
+
+
 def _quality(
-    corpus: Dataset, split: Split, documents: int, recipe: Recipe, settings: FeatureSettings, step: ProgressReporter
+    corpus: Dataset,
+    split: Split,
+    documents: int,
+    recipe: Recipe,
+    settings: FeatureSettings,
+    own: dict[str, dict[str, Any]],
+    step: ProgressReporter,
 ) -> Callable[[Changes, Changes], tuple[np.ndarray, np.ndarray]]:
     """nDCG@5 of every validation document for a probe: the model whose parameter is chosen, or one that is quick."""
     assert recipe.choice is not None
@@ -137,6 +151,7 @@ def _quality(
 
     def probe(changes: Changes, name: str | None) -> np.ndarray:
         features = {k.removeprefix("features."): v for k, v in changes.items() if k.startswith("features.")}
+        features |= own.get(name or "", {})
         params = {k.split(".")[2]: v for k, v in changes.items() if name and k.startswith(f"models.{name}.")}
         key = json.dumps([features, name, params], sort_keys=True)
         if key not in seen:

@@ -1,6 +1,7 @@
 """From features to a stored tagger."""
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,16 +63,16 @@ def train(
     workspace: Workspace,
     thresholds: Path | None = None,
     which: str = "",
-    kept: Path | None = None,
+    kept: Sequence[Path] = (),
     parent: Path | None = None,
     why: str = "",
 ) -> State[Path]:
     """Trains one model. Where that happens, and on how many threads, changes no bit.
 
     `thresholds` are stored ones that the tagger shall label by; `which` tells the training from others of its model;
-    `kept` is the folder of fits that it shares with others on the same features. A training that was killed goes on
-    from its last checkpoint. With a `parent`, the tagger of the night before, only the documents are learnt that are
-    new since; `why` tells a person what was decided.
+    `kept` are folders of fits that it shares with others, one for every kind of features that it reads. A training that
+    was killed goes on from its last checkpoint. With a `parent`, the tagger of the night before, only the documents are
+    learnt that are new since; `why` tells a person what was decided.
     """
     estimator = make_model(model.model, model.params, seed, TagModel)
     inputs = {"features": stored_key(prepared, "features")}
@@ -103,7 +104,7 @@ def train(
                 executor=executor,
                 progress=report_traffic(step, executor),
                 checkpoints=Checkpoints(places.inside(plan.key), plan.key),
-                kept=None if kept is None else KeptFits(kept),
+                kept=KeptFits(tuple(kept)) if kept else None,
             )
         step.costs[WORKING_MIB] = memory.mebibytes
         step.costs[TRAIN_CPU_SECONDS] = time.process_time() - step.begun_cpu

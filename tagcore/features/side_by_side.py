@@ -90,9 +90,10 @@ def columns_of(rows: Rows, columns: Columns | None) -> Rows:
     raise ValueError(f"columns {start}:{stop} of stored rows, expected those of one of the features side by side")
 
 
-def first_view(rows: Rows) -> Rows:
-    """Gives the rows of the features that others stand beside; rows of one view themselves."""
-    return rows.views[0] if isinstance(rows, SideBySide) else rows
+def number_of_view(rows: Rows, read: Rows) -> int | None:
+    """Which of the features side by side `read` are, counted from 0; None where they are none of these."""
+    views = rows.views if isinstance(rows, SideBySide) else (rows,)
+    return next((number for number, view in enumerate(views) if view is read), None)
 
 
 def join_features(folder: Path, views: Sequence[Dataset], **manifest: Any) -> None:

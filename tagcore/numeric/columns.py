@@ -1,6 +1,8 @@
 """Columns of CSR rows: some of them, and those of several matrices side by side."""
 
 from collections.abc import Sequence
+from copy import copy
+from functools import lru_cache
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,7 +18,7 @@ def take_columns(X: sp.csr_matrix, start: int, stop: int) -> sp.csr_matrix:
     """
     if (start, stop) == (0, X.shape[1]):
         return X
-    return sp.csr_matrix(column_range(X.data, X.indices, X.indptr, start, stop), shape=(X.shape[0], stop - start))
+    return _rows_of(X.shape[0], stop - start, *column_range(X.data, X.indices, X.indptr, start, stop))
 
 
 def join_columns(blocks: Sequence[sp.csr_matrix]) -> sp.csr_matrix:
@@ -36,4 +38,16 @@ def join_columns(blocks: Sequence[sp.csr_matrix]) -> sp.csr_matrix:
     for block in blocks:
         place_rows(block.data, block.indices, block.indptr, shift, starts, data, indices)
         shift += block.shape[1]
-    return sp.csr_matrix((data, indices, indptr.astype(dtype)), shape=(blocks[0].shape[0], width))
+    return _rows_of(blocks[0].shape[0], width, data, indices, indptr.astype(dtype))
+
+
+def _rows_of(n_rows: int, n_columns: int, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> sp.csr_matrix:
+    """CSR rows of arrays that are known to be good: scipy's checks of these take longer than a row is scored."""
+    rows = copy(_empty_row(n_columns)) if n_rows == 1 else sp.csr_matrix((n_rows, n_columns))
+    rows.data, rows.indices, rows.indptr = data, indices, indptr
+    return rows
+
+
+@lru_cache(maxsize=64)
+def _empty_row(n_columns: int) -> sp.csr_matrix:
+    return sp.csr_matrix((1, n_columns))

@@ -4,7 +4,7 @@ Training is that of every model of the preset `nightly`, with calibrators, fits 
 one fit of OneVsRestLinear on the same rows. Questions are one CSR row through `top_k` (5 tags), and raw text through a
 loaded tagger; all models take turns, so that a busy moment meets all of them. Where words × tags are more than a model
 of the night takes (`most_cells`), it is left out here, too. Texts are read in every kind of features that the night's
-blend reads; of counted words there is one.
+models read; of counted words there is one.
 """
 
 import tempfile
@@ -28,7 +28,7 @@ from tagcore.tag_model import TagModel
 from tagcore.tagger import Tagger
 from tagcore.text import Vectoriser
 from tagcore.text.joined import JoinedVectoriser
-from tasks.blend_members import views_of, with_columns, without_views_of_texts
+from tasks.blend_members import views_of, with_columns, without_features_of_texts
 from tasks.feature_settings import FeatureSettings
 from tasks.recipe_settings import ModelSettings
 from tests.bench.bench_knn import cooking_texts
@@ -43,28 +43,36 @@ BASE = {"sublinear_tf": True}
 
 @dataclass(frozen=True)
 class Problem:
-    """Rows to learn from and to ask about, in every kind of features that the night's blend reads, the first of which
-    all other models read, too."""
+    """Rows to learn from and to ask about, in every kind of features that the night's blend reads; the first are those
+    of the recipe."""
 
     views: list[tuple[Matrix, Matrix]]
     Y: Matrix
     truth: Matrix
 
-    def rows_of(self, model: str) -> tuple[Matrix, Matrix]:
-        """What a model learns from, and what it is asked about."""
-        if model != "Blend":
-            return self.views[0]
-        learnt, asked = zip(*self.views, strict=True)
-        return join_columns(learnt), join_columns(asked)
+    def read(self, model: ModelSettings) -> list[int]:
+        """The numbers of the views that a model of the night reads."""
+        if len(self.views) == 1:
+            return [0]
+        return list(range(len(self.views))) if model.model == "Blend" else [_views().index(model.features)]
+
+    def asked(self, model: ModelSettings) -> Matrix:
+        """What a model is asked about."""
+        return join_columns([self.views[number][1] for number in self.read(model)])
+
+    def rows(self, model: ModelSettings) -> Rows:
+        """What a model learns from."""
+        views = tuple(InMemory(self.views[number][0], self.Y) for number in self.read(model))
+        return SideBySide(views) if len(views) > 1 else views[0]
 
     def settings(self, model: ModelSettings) -> ModelSettings:
         """A model of the night as it reads these rows."""
+        if len(self.views) == 1:
+            return without_features_of_texts(model)
         if model.model != "Blend":
             return model
-        if len(self.views) == 1:
-            return without_views_of_texts(model)
         edges = np.cumsum([0, *(X.shape[1] for X, _ in self.views)]).tolist()
-        return with_columns(model, views_of(model), edges)
+        return with_columns(model, _views(), edges)
 
     def few(self) -> "Problem":
         """A little of it, to compile by."""
@@ -89,9 +97,9 @@ def _measured(name: str, problem: Problem) -> list[dict[str, Any]]:
     linear = OneVsRestLinear()
     alone = cpu(lambda: linear.fit(problem.views[0][0], problem.Y))
     night = _night(problem)
-    whole = sum(seconds for _, seconds in night.values())
-    models = {label: model for label, (model, _) in night.items() if label != "Popular"}
-    asked = {label: problem.rows_of(label)[1] for label in models}
+    whole = sum(seconds for *_, seconds in night.values())
+    models = {label: model for label, (_, model, _) in night.items() if label != "Popular"}
+    asked = {label: problem.asked(night[label][0]) for label in models}
     micros = single_questions(
         {label: _top_five(model) for label, model in models.items()},
         {label: rows[:ASKED] for label, rows in asked.items()},
@@ -104,7 +112,7 @@ def _measured(name: str, problem: Problem) -> list[dict[str, Any]]:
     return rows + [
         {
             "what": f"{name}: {label}",
-            "train CPU s": night[label][1],
+            "train CPU s": night[label][2],
             "one row p50 µs": float(np.median(taken)),
             "one row ÷ linear": float(np.median(taken) / base),
             "P@1": precision(problem.truth, models[label].top_k(asked[label], 1)[0], 1),
@@ -113,25 +121,20 @@ def _measured(name: str, problem: Problem) -> list[dict[str, Any]]:
     ]
 
 
-def _night(problem: Problem) -> dict[str, tuple[TagModel, float]]:
+def _night(problem: Problem) -> dict[str, tuple[ModelSettings, TagModel, float]]:
     """Every model of the night that these rows are not too large for, and the CPU seconds of its training."""
-    trained: dict[str, tuple[TagModel, float]] = {}
-    cells = problem.views[0][0].shape[1] * problem.Y.shape[1]
+    trained: dict[str, tuple[ModelSettings, TagModel, float]] = {}
     with tempfile.TemporaryDirectory() as scratch:
         for settings in map(problem.settings, load_recipe("nightly").models):
-            if settings.most_cells is not None and cells > settings.most_cells:
+            rows = problem.rows(settings)
+            if settings.most_cells is not None and rows.n_features * rows.n_labels > settings.most_cells:
                 continue
             model = make_model(settings.model, settings.params, 0, TagModel)
-            rows = _rows_to_learn_from(problem, settings.model)
-            kept = KeptFits(Path(scratch), least_seconds=0.2)
+            folders = tuple(Path(scratch, str(number)) for number in problem.read(settings))
+            kept = KeptFits(folders, least_seconds=0.2)
             seconds = cpu(partial(fit_calibrated, model, rows, settings.calibrate, kept=kept))
-            trained[settings.model] = model, seconds
+            trained[settings.model] = settings, model, seconds
     return trained
-
-
-def _rows_to_learn_from(problem: Problem, model: str) -> Rows:
-    views = tuple(InMemory(X, problem.Y) for X, _ in problem.views)
-    return SideBySide(views) if model == "Blend" and len(views) > 1 else views[0]
 
 
 def _raw_texts(data: Path | None) -> list[dict[str, Any]]:
@@ -139,9 +142,8 @@ def _raw_texts(data: Path | None) -> list[dict[str, Any]]:
     texts, Y = planted_texts(6_000) if data is None else cooking_texts(data)
     problem, vectorisers = _of_texts(texts, Y), _vectorisers(texts[HELD_OUT:])
     taggers = {}
-    for settings in (ModelSettings(model="OneVsRestLinear"), _night_blend()):
-        model = make_model(settings.model, problem.settings(settings).params, 0, TagModel)
-        model.fit_rows(_rows_to_learn_from(problem, settings.model))
+    for settings in map(problem.settings, (ModelSettings(model="OneVsRestLinear"), _night_blend())):
+        model = make_model(settings.model, settings.params, 0, TagModel).fit_rows(problem.rows(settings))
         vectoriser = JoinedVectoriser(vectorisers) if settings.model == "Blend" else vectorisers[0]
         with tempfile.TemporaryDirectory() as scratch:
             names = [f"tag {t}" for t in range(problem.Y.shape[1])]
@@ -172,9 +174,13 @@ def _night_blend() -> ModelSettings:
     return blend
 
 
+def _views() -> list[dict[str, Any]]:
+    """The kinds of features that the night's blend reads, on top of the recipe's."""
+    return views_of(_night_blend())
+
+
 def _vectorisers(texts: Sequence[str]) -> list[Vectoriser]:
-    """One for each kind of features that the night's blend reads."""
-    settings = [FeatureSettings.model_validate(BASE | view) for view in views_of(_night_blend())]
+    settings = [FeatureSettings.model_validate(BASE | view) for view in _views()]
     return [Vectoriser(**one.model_dump()).fit(texts) for one in settings]
 
 

@@ -9,6 +9,7 @@ import pytest
 from flows import jobs as of_recipe
 from flows.recipes import load_recipe
 from tagcore import load_model
+from tagcore.corpus import Corpus
 from tagcore.features.rows import StoredRows
 from tagcore.fitting import make_model
 from tagcore.labelling.thresholds import cross_validated_thresholds
@@ -44,7 +45,9 @@ def built(monkeypatch):
 
 def jobs_of(tmp_path, **settings):
     recipe = load_recipe("nightly", {"data.source": "demo", "models": [{"model": "KNN"}], **settings})
-    return of_recipe.build_jobs(recipe, Path("corpus"), workspace_at(tmp_path))
+    if not (tmp_path / "corpus").exists():
+        Corpus.from_texts(["one text"], [["tag"]]).save(tmp_path / "corpus")
+    return of_recipe.build_jobs(recipe, tmp_path / "corpus", workspace_at(tmp_path))
 
 
 def test_seeds_share_one_split_unless_it_is_redrawn(built, tmp_path):

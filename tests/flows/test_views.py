@@ -49,7 +49,8 @@ def test_a_blend_of_own_features_is_trained_measured_and_asked(workspace):
     data = ingest.fn(recipe.data, workspace).result()
     plain, job = of_recipe.build_jobs(recipe, data, workspace)
     assert plain.views == ()
-    assert job.leading == plain.prepared  # so fits on these are shared
+    assert plain.read == (plain.prepared,) == job.read[:1]  # so fits on these are shared
+    assert job.read == job.views
     assert job.prepared not in job.views
     assert job.label == "Blend"
     rows = open_rows(job.prepared, "train")
@@ -76,13 +77,18 @@ def test_one_kind_of_features_is_not_joined(workspace):
     assert job.views == ()
 
 
-def test_members_of_texts_are_left_out_where_words_were_counted(workspace, tmp_path):
+def test_features_of_texts_are_left_out_where_words_were_counted(workspace, tmp_path, capsys):
     counted = tmp_path / "counted.svm"
     counted.write_text("".join(f"{i % 3},{i % 2 + 3} {i % 5 + 1}:1 {i % 7 + 6}:2\n" for i in range(60)))
-    recipe = recipe_of([BLEND], **{"data.source": str(counted)})
-    (job,) = of_recipe.build_jobs(recipe, ingest.fn(recipe.data, workspace).result(), workspace)
-    assert job.model.params["members"] == ["OneVsRestLinear"]
-    assert job.views == ()
+    members = [*MEMBERS, "KNN", {"model": "KNN", "n_neighbors": 3, "features": PAIRS}]
+    blend = {"model": "Blend", "params": {"members": members}}
+    models = [{"model": "KNN"}, {"model": "KNN", "features": PAIRS}, {"model": "KNN", "features": {"min_df": 2}}, blend]
+    recipe = recipe_of(models, **{"data.source": str(counted)})
+    jobs = of_recipe.build_jobs(recipe, ingest.fn(recipe.data, workspace).result(), workspace)
+    assert jobs[0].prepared == jobs[1].prepared == jobs[3].prepared != jobs[2].prepared
+    members = jobs[3].model.params["members"]
+    assert members == ["OneVsRestLinear", "KNN", {"model": "KNN", "n_neighbors": 3}]
+    assert jobs[3].views == ()
 
 
 def test_a_member_is_left_out_where_its_own_features_are_too_large_for_its_class(workspace):

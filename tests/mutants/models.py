@@ -28,8 +28,8 @@ MODELS = (
     Fault(
         "a member of a blend takes the fits of models that read other features",
         _BLEND_ESTIMATOR,
-        "kept = context.kept if read is first_view(rows) else None",
-        "kept = context.kept",
+        "else context.kept.of_view(view)",
+        "else context.kept",
         "tests/tagcore/models/blend/test_columns.py",
     ),
     Fault(

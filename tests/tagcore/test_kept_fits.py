@@ -34,7 +34,7 @@ def arrays(model):
 
 def test_a_night_fits_each_member_once_and_its_bits_are_those_of_one_alone(tmp_path, fits):
     rows = InMemory(*noisy())
-    kept = KeptFits(tmp_path / "kept", least_seconds=0)
+    kept = KeptFits((tmp_path / "kept",), least_seconds=0)
     linear, blend = OneVsRestLinear(), Blend(members=MEMBERS, n_folds=1)
     calibrator = fit_calibrated(linear, rows, "platt", kept=kept)
     fit_calibrated(blend, rows, "platt", kept=kept)
@@ -47,12 +47,12 @@ def test_a_night_fits_each_member_once_and_its_bits_are_those_of_one_alone(tmp_p
 
 
 def test_other_parameters_and_other_rows_are_other_fits(tmp_path, fits):
-    rows, kept = InMemory(*noisy()), KeptFits(tmp_path / "kept", least_seconds=0)
+    rows, kept = InMemory(*noisy()), KeptFits((tmp_path / "kept",), least_seconds=0)
     for model, seed in ((KNN(), 0), (KNN(), 1), (KNN(n_neighbors=3), 0)):
         fit_calibrated(model, rows, "isotonic", seed=seed, kept=kept)
     assert fits == [("KNN", 120), ("KNN", 150), ("KNN", 120), ("KNN", 120), ("KNN", 150)]
 
 
 def test_what_is_fitted_fast_is_not_kept(tmp_path):
-    fit_calibrated(KNN(), InMemory(*noisy()), None, kept=KeptFits(tmp_path / "kept"))
+    fit_calibrated(KNN(), InMemory(*noisy()), None, kept=KeptFits((tmp_path / "kept",)))
     assert not (tmp_path / "kept").exists()

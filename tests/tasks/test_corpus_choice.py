@@ -19,7 +19,7 @@ MODELS = [{"model": "OneVsRestLinear"}, {"model": "KNN"}, {"model": "Blend"}]
 
 def recipe_of(*options, **settings):
     choice = {"options": list(options), "documents": 400, **settings.pop("choice", {})}
-    return parse_recipe({"models": MODELS, "choice": choice, **settings}, "test")
+    return parse_recipe({"models": MODELS, "choice": choice} | settings, "test")
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +52,20 @@ def test_what_helps_is_taken_and_a_second_night_uses_it(corpus, tmp_path, monkey
     again = recipe_of(TITLE, choice={"renew": True})
     choose.fn(corpus, again, FeatureSettings(), "notes", workspace)
     assert len(probes) == 4
+
+
+def test_a_parameter_is_chosen_on_the_features_that_its_model_reads(corpus, tmp_path, monkeypatch):
+    made = []
+    ask = module.make_features
+    monkeypatch.setattr(
+        module, "make_features", lambda corpus, folder, vectoriser, split: made.append(vectoriser.get_params())
+        or ask(corpus, folder, vectoriser, split),
+    )  # fmt: skip
+    models = [{"model": "KNN"}, {"model": "OneVsRestLinear", "features": {"min_df": 3}}]
+    recipe = recipe_of(COST, {"models.KNN.n_neighbors": 5}, TITLE, models=models)
+    choose.fn(corpus, recipe, FeatureSettings(), "own", workspace_at(tmp_path))
+    assert [params["min_df"] for params in made] == [3, 1, 1]
+    assert [params["fields"] is None for params in made] == [True, True, False]
 
 
 def test_probes_are_asked_about_validation_documents(corpus, tmp_path, monkeypatch):

@@ -10,12 +10,20 @@ import scipy.sparse as sp
 from tagcore.base import BLOCK_CELLS, best_k, block_rows, require_array, require_lists
 from tagcore.features.folds import NEVER, fold_numbers
 from tagcore.features.rows import Rows
-from tagcore.features.side_by_side import columns_of, first_view
+from tagcore.features.side_by_side import columns_of, number_of_view
 from tagcore.models.blend import kernel
 from tagcore.models.blend.combiner import Combiner, fit_combiner, fit_slope, no_combiner
 from tagcore.models.blend.guard import CURVE, THE_BLEND, choose
 from tagcore.models.blend.members import Member, MemberList, make_members
-from tagcore.models.blend.pairs import Pairs, TagCounts, held_out_pairs, joined, member_scores, scored_pairs
+from tagcore.models.blend.pairs import (
+    Pairs,
+    TagCounts,
+    held_out_pairs,
+    joined,
+    member_rows,
+    member_scores,
+    scored_pairs,
+)
 from tagcore.models.blend.trees import Trees
 from tagcore.numeric.logistic import expit
 from tagcore.parameters import SEED, Whole, limits
@@ -127,7 +135,8 @@ class Blend(TagModel):
 
     def voices(self, X: Any, tag: int) -> list[Voice]:
         """What each member says of a tag of the one document X."""
-        scores = member_scores(self._served().members, self._checked(X))[:, 0]
+        members = self._served().members
+        scores = member_scores(members, member_rows(members, self._checked(X)))[:, 0]
         odds = self.slopes_[:, 0] * scores[:, tag] + self.slopes_[:, 1]
         places = [int((row > row[tag]).sum() + (row[:tag] == row[tag]).sum()) + 1 for row in scores]
         return [
@@ -197,9 +206,7 @@ class Blend(TagModel):
         served = self._served()
         if self.serving_ != THE_BLEND:
             return self._odds(np.asarray(served.members[self.serving_].scores(X), np.float64))
-        scores = member_scores(served.members, X)
-        indptr, tags, odds = self._pair_odds(served, X, scores)
-        return kernel.spread_scores(indptr, tags, odds, scores[0])
+        return kernel.spread_scores(*self._pair_odds(served, X))
 
     def _top_k(self, X: sp.csr_matrix, k: int) -> tuple[np.ndarray, np.ndarray]:
         served = self._served()
@@ -212,17 +219,17 @@ class Blend(TagModel):
         for start in range(0, X.shape[0], step):
             at = slice(start, min(start + step, X.shape[0]))
             block = X if X.shape[0] <= step else X[at]
-            scores = member_scores(served.members, block)
-            indptr, tags, odds = self._pair_odds(served, block, scores)
+            indptr, tags, odds, lead_scores = self._pair_odds(served, block)
             if not kernel.best_pairs(indptr, tags, odds, best[at], best_odds[at]):  # more tags are asked for
-                best[at], best_odds[at] = best_k(kernel.spread_scores(indptr, tags, odds, scores[0]), k)
+                best[at], best_odds[at] = best_k(kernel.spread_scores(indptr, tags, odds, lead_scores), k)
         return best, best_odds
 
-    def _pair_odds(
-        self, served: "_Served", X: sp.csr_matrix, scores: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        indptr, tags, features = scored_pairs(served.members, X, scores, self.pool, served.counts)
-        return indptr, tags, served.combiner(features, len(served.members))
+    def _pair_odds(self, served: "_Served", X: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """(indptr, tags, log-odds) of the pairs of checked rows, and the leading member's scores of all tags."""
+        rows = member_rows(served.members, X)
+        scores = member_scores(served.members, rows)
+        indptr, tags, features = scored_pairs(served.members, rows[0], scores, self.pool, served.counts)
+        return indptr, tags, served.combiner(features, len(served.members)), scores[0]
 
     def _odds(self, scores: np.ndarray) -> np.ndarray:
         """Log-odds of the member that serves alone."""
@@ -287,7 +294,8 @@ class _Fits:
         context = self._context
         checkpoints = context.checkpoints.inside(name) if context.checkpoints else None
         read = columns_of(rows, member.columns)
-        kept = context.kept if read is first_view(rows) else None  # what others fit as well is of these rows alone
+        view = number_of_view(rows, read)
+        kept = None if context.kept is None or view is None else context.kept.of_view(view)
         context = replace(context, checkpoints=checkpoints, progress=no_progress, kept=kept)
         member.model.fit_without(left_out, read, context)
         self._done += 1

@@ -61,22 +61,28 @@ class Pairs:
         return Pairs(self.features[at], self.hits[at], self.rows[at], self.tags[at])
 
 
-def member_scores(members: Sequence[Member], X: sp.csr_matrix) -> np.ndarray:
-    """(members, rows, tags) scores of checked rows."""
-    scores = np.empty((len(members), X.shape[0], members[0].model.n_labels_))
+def member_rows(members: Sequence[Member], X: sp.csr_matrix) -> list[sp.csr_matrix]:
+    """Checked rows as each member reads them; what several read is the same object."""
+    read = {member.columns: member.rows(X) for member in members}
+    return [read[member.columns] for member in members]
+
+
+def member_scores(members: Sequence[Member], rows: Sequence[sp.csr_matrix]) -> np.ndarray:
+    """(members, rows, tags) scores of rows as each member reads them."""
+    scores = np.empty((len(members), rows[0].shape[0], members[0].model.n_labels_))
     for number, member in enumerate(members):
-        scores[number] = member.scores(X)
+        scores[number] = member.model._scores(rows[number])
     return freeze(scores)
 
 
 def scored_pairs(
-    members: Sequence[Member], X: sp.csr_matrix, scores: np.ndarray, pool: int, counts: tuple
+    members: Sequence[Member], lead: sp.csr_matrix, scores: np.ndarray, pool: int, counts: tuple
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(indptr, tags, features) of the pairs of checked rows. No label is read: what weighs the best tags of the lead is
-    the probability that it gives by itself."""
+    """(indptr, tags, features) of the pairs of rows, which `lead` is as the first member reads them. No label is read:
+    what weighs the best tags of the lead is the probability that it gives by itself."""
     best, best_scores = kernel.best_ranks(scores)
     likely = members[0].model.proba(best_scores[0, :, : kernel.OTHERS + 1])
-    return kernel.pair_features(scores, best, best_scores, likely, members[0].rows(X).indptr, pool, counts)
+    return kernel.pair_features(scores, best, best_scores, likely, lead.indptr, pool, counts)
 
 
 def held_out_pairs(members: Sequence[Member], rows: Rows, held: np.ndarray, pool: int, counts: TagCounts) -> Pairs:
@@ -86,7 +92,8 @@ def held_out_pairs(members: Sequence[Member], rows: Rows, held: np.ndarray, pool
     for start in range(0, held.size, step):
         block = slice(start, min(start + step, held.size))
         X, Y = selected.load(block)
-        indptr, tags, features = scored_pairs(members, X, member_scores(members, X), pool, counts.arrays)
+        read = member_rows(members, X)
+        indptr, tags, features = scored_pairs(members, read[0], member_scores(members, read), pool, counts.arrays)
         numbers = np.repeat(np.arange(X.shape[0]), np.diff(indptr))
         hits = np.asarray(Y[numbers, tags]).ravel() > 0 if numbers.size else np.zeros(0, bool)  # else scipy's is sparse
         parts.append(Pairs(features, hits, held[block][numbers], tags))

@@ -12,8 +12,8 @@ from tagcore.features.rows import InMemory, StoredRows, load_all, load_part
 from tagcore.features.side_by_side import (
     SideBySide,
     columns_of,
-    first_view,
     join_features,
+    number_of_view,
     open_rows,
     open_vectoriser,
 )
@@ -89,7 +89,7 @@ def test_features_of_one_view_are_opened_as_they_are(stored):
     _, words, _ = stored
     rows = open_rows(words.folder, "train")
     assert isinstance(rows, StoredRows)
-    assert first_view(rows) is rows
+    assert number_of_view(rows, rows) == 0
     assert isinstance(open_vectoriser(words.folder), Vectoriser)
 
 
@@ -111,8 +111,9 @@ def test_columns_of_rows(stored):
     words, total = rows.edges[1], rows.n_features
     assert columns_of(rows, None) is rows
     assert columns_of(rows, (0, total)) is rows
-    assert columns_of(rows, (0, words)) is rows.views[0] is first_view(rows)
+    assert columns_of(rows, (0, words)) is rows.views[0]
     assert columns_of(rows, (words, total)) is rows.views[1]
+    assert [number_of_view(rows, read) for read in (*rows.views, rows)] == [0, 1, None]
     with pytest.raises(ValueError, match="expected those of one of the features side by side"):
         columns_of(rows, (1, words))
     with pytest.raises(ValueError, match=f"the rows have {total}"):

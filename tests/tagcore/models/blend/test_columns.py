@@ -78,15 +78,17 @@ def test_words_of_an_explanation_are_columns_of_all(rows):
     assert set(told.words) == {column for column in X[3].indices if column >= WORDS}
 
 
-def test_fits_are_shared_with_those_who_read_the_first_view_alone(rows, tmp_path):
+def test_fits_are_shared_with_those_who_read_one_view_alone(rows, tmp_path):
     X, Y = rows
-    kept = KeptFits(tmp_path / "fits", least_seconds=0.0)
+    folders = tmp_path / "first", tmp_path / "second"
+    kept = KeptFits(folders, least_seconds=0.0)
     views = SideBySide((InMemory(X[:, :WORDS], Y), InMemory(X[:, WORDS:], Y)))
-    OneVsRestLinear(random_state=0).fit_without(None, views.views[0], _context(kept))
-    n = len(list((tmp_path / "fits").iterdir()))
+    for number, view in enumerate(views.views):
+        OneVsRestLinear(random_state=0).fit_without(None, view, _context(kept.of_view(number)))
+    assert [len(list(folder.iterdir())) for folder in folders] == [1, 1]
     blend = Blend([MEMBERS[0], {"model": "OneVsRestLinear", "columns": [WORDS, 80]}, "OneVsRestLinear"], n_folds=1)
     blend.fit_rows(views, kept=kept)
-    assert len(list((tmp_path / "fits").iterdir())) == n + 1  # the first member's fold; that on all rows stood
+    assert [len(list(folder.iterdir())) for folder in folders] == [2, 2]  # a fold of both; fits on all rows stood
     for member, part in zip(blend._served().members, (X[:, :WORDS], X[:, WORDS:], X), strict=True):
         alone = OneVsRestLinear().fit(part, Y)
         assert np.array_equal(member.scores(X), alone._scores(sp.csr_matrix(part)))

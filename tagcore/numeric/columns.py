@@ -1,13 +1,13 @@
 """Columns of CSR rows: some of them, and those of several matrices side by side."""
 
 from collections.abc import Sequence
-from copy import copy
 from functools import lru_cache
 
 import numpy as np
 import scipy.sparse as sp
 
 from tagcore.kernels.sparse import column_range, place_rows
+from tagcore.numeric.flat_copy import flat_copy
 
 
 def take_columns(X: sp.csr_matrix, start: int, stop: int) -> sp.csr_matrix:
@@ -43,7 +43,7 @@ def join_columns(blocks: Sequence[sp.csr_matrix]) -> sp.csr_matrix:
 
 def _rows_of(n_rows: int, n_columns: int, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> sp.csr_matrix:
     """CSR rows of arrays that are known to be good: scipy's checks of these take longer than a row is scored."""
-    rows = copy(_empty_row(n_columns)) if n_rows == 1 else sp.csr_matrix((n_rows, n_columns))
+    rows = flat_copy(_empty_row(n_columns)) if n_rows == 1 else sp.csr_matrix((n_rows, n_columns))
     rows.data, rows.indices, rows.indptr = data, indices, indptr
     return rows
 

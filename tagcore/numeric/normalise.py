@@ -1,10 +1,9 @@
 """Rows of unit length, as most models want them."""
 
-from copy import copy
-
 import scipy.sparse as sp
 
 from tagcore.kernels.sparse import unit_rows
+from tagcore.numeric.flat_copy import flat_copy
 
 
 def normalise_rows(X: sp.csr_matrix, wanted: bool) -> sp.csr_matrix:
@@ -17,7 +16,7 @@ def normalise_rows(X: sp.csr_matrix, wanted: bool) -> sp.csr_matrix:
     # read-only views: numba compiles anew for writable arrays
     data, indptr = X.data.view(), X.indptr.view()
     data.flags.writeable = indptr.flags.writeable = False
-    rows = copy(X)  # flat: a constructor would check what is known to be good, for longer than a row is scored
+    rows = flat_copy(X)
     rows.data = unit_rows(data, indptr)
     # copies, as `normalize` gives: what reads these rows sees writable arrays wherever X came from
     rows.indices, rows.indptr = X.indices.copy(), X.indptr.copy()

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from flows import jobs as of_recipe
+from flows import stages
 from flows.recipes import load_recipe
 from tagcore import load_model
 from tagcore.features.rows import load_all
@@ -153,3 +154,22 @@ def test_unknown_features_of_a_member_are_refused(workspace):
     data = ingest.fn(recipe.data, workspace).result()
     with pytest.raises(ValueError, match="ngrams"):
         of_recipe.build_jobs(recipe, data, workspace)
+
+
+def test_a_model_and_the_member_that_reads_the_same_share_their_fits(workspace, monkeypatch):
+    models = [
+        {"model": "OneVsRestLinear"},
+        {"model": "KNN", "features": PAIRS},
+        {"model": "KNN", "features": {}},
+        BLEND,
+    ]
+    recipe = recipe_of([*models, {"model": "Popular", "features": {"min_df": 9}}])
+    jobs = of_recipe.build_jobs(recipe, ingest.fn(recipe.data, workspace).result(), workspace)
+    calls = []
+    monkeypatch.setattr(stages, "map_task", lambda task, given, workspace: calls.extend(given) or [])
+    stages.train.fn(recipe, jobs, workspace)
+    linear, pairs, words, blend, other = (call.get("kept", []) for call in calls)
+    assert blend == [*linear, *pairs]
+    assert len(set(blend)) == 2
+    assert words == linear
+    assert other == []

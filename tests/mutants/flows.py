@@ -36,6 +36,27 @@ FLOWS = (
         "tests/flows/test_stages.py",
     ),
     Fault(
+        "a parameter is chosen on features that its model does not read",
+        "tasks/corpus_choice.py",
+        'features |= own.get(name or "", {})',
+        "pass",
+        "tests/tasks/test_corpus_choice.py",
+    ),
+    Fault(
+        "features of texts are asked of words that were counted elsewhere",
+        _JOBS,
+        "model = preparer.as_read(asked)",
+        "model = asked",
+        "tests/flows/test_views.py",
+    ),
+    Fault(
+        "a blend's fits are not shared with models of its further features",
+        "flows/stages.py",
+        "for features in job.read}",
+        "for features in job.read[:1]}",
+        "tests/flows/test_views.py tests/flows/test_stages.py",
+    ),
+    Fault(
         "rows extended and rows made from nothing stand side by side",
         _JOBS,
         "if len({_is_extended(folder) for folder in folders}) > 1:",

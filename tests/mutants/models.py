@@ -19,6 +19,27 @@ _SGPS = "tests/tagcore/models/sgps"
 
 MODELS = (
     Fault(
+        "rare tags have machines of their own however many tags there are",
+        "tagcore/baselines/linear/one_vs_rest.py",
+        "return FEWEST_OF_MANY if n_tags > MANY_TAGS else 1",
+        "return 1",
+        "tests/tagcore/baselines/linear/test_one_vs_rest.py",
+    ),
+    Fault(
+        "the curve of a blend is found without its ridge",
+        "tagcore/models/blend/combiner.py",
+        "ridge = np.append(np.full(width, _L2), 0.0)",
+        "ridge = np.zeros(width + 1)",
+        f"{_BLEND}/test_blend.py",
+    ),
+    Fault(
+        "members of a blend all read what the first one reads",
+        "tagcore/models/blend/pairs.py",
+        "return [read[member.columns] for member in members]",
+        "return [read[members[0].columns] for member in members]",
+        f"{_BLEND}/test_columns.py",
+    ),
+    Fault(
         "scores that no document has reach the combiner of a blend as they are",
         "tagcore/models/blend/kernel.py",
         "out[j] = min(max(features[j], ranges[0, j]), ranges[1, j])",

@@ -148,7 +148,7 @@ def weigh_votes(sims, nearby, power):
 
 @njit(cache=True, nogil=True)
 def tally_votes(votes, nearby, tag_starts, tag_ids, tag_weights):
-    """Tags of the neighbours and their sums of votes, in the order of first mention.
+    """Tags of the neighbours and their sums of votes, in the order of first mention: 1 at most, whatever rounding says.
 
     Sums are found by open addressing, so that no array is as long as all tags.
     """
@@ -173,7 +173,7 @@ def tally_votes(votes, nearby, tag_starts, tag_ids, tag_weights):
                 tags[found] = tag
                 sums[found] = 0.0
                 found += 1
-            sums[table[slot]] += votes[i] * tag_weights[p]
+            sums[table[slot]] = min(1.0, sums[table[slot]] + votes[i] * tag_weights[p])
     return tags[:found], sums[:found]
 
 

@@ -70,4 +70,4 @@ def score_rows(data, indices, indptr, index, tagging, n_neighbors, power, scores
         voters[i] = votes.size
         for j in range(votes.size):
             for p in range(tag_starts[found[j]], tag_starts[found[j] + 1]):
-                scores[i, tag_ids[p]] += votes[j] * tag_weights[p]
+                scores[i, tag_ids[p]] = min(1.0, scores[i, tag_ids[p]] + votes[j] * tag_weights[p])

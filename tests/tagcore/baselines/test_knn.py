@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.metrics.pairwise import cosine_similarity
 
-from tagcore.baselines import KNN, Popular
+from tagcore.baselines import KNN, Popular, VectorSimilarity
 from tagcore.kernels.neighbours import nearest
 from tests.problems import noisy, problems
 
@@ -187,3 +187,13 @@ def test_documents_appended_later_are_as_if_fitted_at_once(problem, cut, weighti
         np.testing.assert_array_equal(one, other)
     with pytest.raises(ValueError, match="would be fewer"):
         grown.grow(words - 1, tags)
+
+
+@pytest.mark.parametrize("model", [KNN(), KNN(power=1.0), VectorSimilarity(n_documents=4, n_tags=1)])
+def test_votes_of_all_neighbours_together_are_no_more_than_one(model):
+    """each is rounded, so a plain sum of them may pass one."""
+    for X in np.random.default_rng(0).random((100, 4, 5)):
+        model.fit(X, np.ones((4, 1)))
+        ((_, dense),) = model.score_blocks(X)
+        assert dense.max() <= 1
+        assert np.array_equal(model.top_k(X, 1)[1], dense)

@@ -22,7 +22,7 @@ from tagcore.shards import Arrays, Shard, Shards
 from tagcore.training import Checkpoints, Measures, Trained, train
 
 _STEPS = 10  # of a round, after which the preconditioner is made anew
-_REMEMBERED = 10  # steps that say how the posterior curves
+_REMEMBERED = 20  # steps that say how the posterior curves
 _SPAN = 5  # steps whose gain is compared with that of as many before
 _GRAM_ROWS = 20  # for every prototype, of which the preconditioner is made: more would not make it better
 _CACHED_CELLS = 2**19  # features that fit into the cache of a core, for both of their products

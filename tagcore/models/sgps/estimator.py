@@ -32,8 +32,9 @@ class SGPS(ClassModel):
 
     Every class has a latent function with a Gaussian process prior; the softmax of the latents is the probability of a
     class. The latents are known at M prototypes and follow from them everywhere else, so that N rows cost O(N M²), not
-    O(N³). The posterior is Laplace's, its mode found by Newton's method with conjugate gradients; length scales and
-    amplitudes maximise the evidence. With M = N and prototypes that are the rows it is the full Laplace approximation.
+    O(N³). The posterior is Laplace's, its mode found by L-BFGS and, where that is not exact enough, by Newton's method;
+    length scales and amplitudes maximise the evidence. With M = N and prototypes that are the rows it is the full
+    Laplace approximation.
 
     Take it for up to some hundred thousand rows, dense or CSR, where probabilities and their uncertainty matter.
     Memory: 12 N M bytes, 4 with `mode="float32"`, a few megabytes a thread with "stream", at many times the time; 8 C
@@ -61,8 +62,8 @@ class SGPS(ClassModel):
         draws, which are less sure where little is known, and may so prefer another class.
     scaling : "standard" brings columns to unit variance (and dense ones to mean zero), "unit" rows to unit length, as
         words want; "none" leaves them.
-    tol, max_iter : Newton's method ends with a step from nearer to the mode than `tol` standard deviations of the
-        posterior (root mean square over latents), or after so many steps.
+    tol, max_iter : latents are as near to the mode as `tol` standard deviations of the posterior (root mean square over
+        latents), or took so many rounds: ten steps of L-BFGS each or, below a `tol` of 0.01, a step of Newton's method.
     epochs, rate, width, window : prototypes move for so many epochs, with this first step; a prototype reaches as far
         as `width` times the spacing of prototypes; rows surely right or wrong, ls(1 - ls) < window, do not pull.
     jitter : added to the variance of prototypes; ten times as much, up to 0.01, where these coincide.

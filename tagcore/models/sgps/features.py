@@ -31,6 +31,11 @@ class FeatureRows:
     stored: np.ndarray | None
     rounded: np.ndarray | None
 
+    @property
+    def precision(self) -> type[np.floating]:
+        """The type of `rounded_blocks`."""
+        return np.float64 if self.rounded is None else np.float32
+
     def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
         """Gives features as Newton's method takes them: stored ones, or covariances of a few rows at a time."""
         if self.stored is not None:

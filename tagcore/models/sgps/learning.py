@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.models.sgps.basis import Basis, make_basis
+from tagcore.models.sgps.ascent import ascend
+from tagcore.models.sgps.basis import make_basis
 from tagcore.models.sgps.descent import DescentSettings, descend, snap
 from tagcore.models.sgps.evidence import evidence_at
-from tagcore.models.sgps.features import STORED_BYTES, Mode
+from tagcore.models.sgps.features import STORED_BYTES, FeatureShards, Mode
 from tagcore.models.sgps.information import most_informative, pool_size
-from tagcore.models.sgps.mode import find_mode, has_converged
+from tagcore.models.sgps.mode import find_mode, has_converged, objective_at
 from tagcore.models.sgps.posterior import Posterior
 from tagcore.models.sgps.prototypes import (
     any_rows,
@@ -25,15 +26,14 @@ from tagcore.models.sgps.rows import LabelledMatrix, LabelledRows, Layout
 from tagcore.models.sgps.search import Found, Problem, Theta, climb, first_scale, sweep
 from tagcore.numeric.covariance import SquaredExponential
 from tagcore.numeric.dots import Matrix
-from tagcore.training import FitContext
+from tagcore.training import FitContext, Measures
 
 FIRST_AMPLITUDE = 3.0
 SEARCHED_ROWS, SEARCHED_PROTOTYPES = 4000, 200  # up to so many rows the search sees all, with the prototypes themselves
 COARSE_ROWS = 1000  # of many rows, on which a search begins; few alone would find too little amplitude
 MOST_DENSE_CELLS = 2**25  # of prototypes while they move: 256 MB
 ARD_ROUNDS = 4  # times as many iterations of the search
-PARTS, PART_ROWS = (64, 8), 10_000  # of many rows, on which the mode is sought first: a 64th, an eighth, if so many
-_PART_TOLERANCE = 0.1  # of the mode of a part, in standard deviations
+NEAR = 0.01  # standard deviations to the mode, which float32 and L-BFGS reach with ease
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,41 +60,28 @@ def learn(model: Any, data: LabelledRows, n_classes: int, seed: int, context: Fi
     found = search_parameters(model, data, Z, of_class, n_classes, seed) if n_classes > 1 else None
     theta = found.theta if found else first_theta(model, Z, n_classes)
     basis = make_basis(model.covariance, theta.length_scale, Z, model.jitter)
-    start = first_latents(model, data, basis, theta, seed, context)
     features = Layout(model.n_shards, _mode(model, n, basis.size), context.executor).features(data, basis)
-    trained = find_mode(
-        features,
-        theta.amplitudes,
-        start,
-        tol=model.tol,
-        max_rounds=model.max_iter,
-        progress=context.progress,
-        checkpoints=context.checkpoints,
-    )
-    U, curvature, evidence = trained.arrays["U"], None, None
+    U, history = mode_of(model, features, theta.amplitudes, context)
+    curvature, evidence = None, None
     if model.evidence != "none":
-        known = evidence_at(features, theta.amplitudes, U, trained.history[-1]["objective"], model.evidence)
+        known = evidence_at(features, theta.amplitudes, U, objective_at(features, theta.amplitudes, U), model.evidence)
         curvature, evidence = known.curvature, known.value
     posterior = Posterior(basis, theta.amplitudes, basis.unwhiten(U) * theta.amplitudes, curvature)
-    converged = has_converged(trained.history, model.tol)
-    return Learnt(posterior, of_class, found, evidence, len(trained.history), converged)
+    converged = has_converged(history, model.tol)
+    return Learnt(posterior, of_class, found, evidence, len(history), converged)
 
 
-def first_latents(
-    model: Any, data: LabelledRows, basis: Basis, theta: Theta, seed: int, context: FitContext
-) -> np.ndarray:
-    """Gives latents from which the mode of all rows is near: of few rows zero, of many those of ever larger parts, on
-    which the many short steps that begin far from the mode are cheap."""
-    U = np.zeros((basis.size, theta.amplitudes.size))
-    rng = np.random.default_rng([seed, 2])
-    for share in PARTS:
-        size = data.classes.size // share
-        if size >= PART_ROWS:
-            part = _stratified(data, size, theta.amplitudes.size, rng)
-            layout = Layout(model.n_shards, _mode(model, size, basis.size), context.executor)
-            features, tol = layout.features(part, basis), max(_PART_TOLERANCE, model.tol)
-            U = find_mode(features, theta.amplitudes, U, tol=tol, max_rounds=model.max_iter).arrays["U"]
-    return U
+def mode_of(
+    model: Any, features: FeatureShards, amplitudes: np.ndarray, context: FitContext
+) -> tuple[np.ndarray, list[Measures]]:
+    """Gives (latents of the mode, history): by L-BFGS, and from there by Newton's method where that is not exact
+    enough."""
+    told = {"max_rounds": model.max_iter, "progress": context.progress, "checkpoints": context.checkpoints}
+    near = {"tol": max(model.tol, NEAR)} | (told if model.tol >= NEAR else {"max_rounds": model.max_iter})
+    trained = ascend(features, amplitudes, np.zeros((features.basis.size, amplitudes.size)), **near)
+    if model.tol < NEAR:
+        trained = find_mode(features, amplitudes, trained.arrays["U"], tol=model.tol, **told)
+    return trained.arrays["U"], trained.history
 
 
 def select_prototypes(

@@ -107,9 +107,19 @@ def find_mode(
     return train(search, features.shards, max_rounds=max_rounds, progress=progress, checkpoints=checkpoints)
 
 
+def objective_at(features: FeatureShards, amplitudes: np.ndarray, U: np.ndarray) -> float:
+    """Gives Ψ(U), and leaves the latents of all rows there beside their shards, both exact."""
+    features.shards.update(start_step, V=features.inwards(U), amplitudes=amplitudes)
+    likelihood = features.shards.update(gradient_step, amplitudes=amplitudes)["objective"]
+    return float(likelihood) - 0.5 * float(np.vdot(U, U))
+
+
 def has_converged(history: list[Measures], tol: float) -> bool:
-    """Tells whether the mode was found, or missed by so little that rounding explains it."""
-    return bool(history) and history[-1]["distance"] < 100.0 * tol
+    """Tells whether the mode was found, or, where no step went up, missed by so little that rounding explains it."""
+    if not history:
+        return False
+    stuck = history[-1]["step"] < _SHORTEST
+    return history[-1]["distance"] < (100.0 * tol if stuck else tol)
 
 
 def hessian_product(features: FeatureShards, amplitudes: np.ndarray, *, rounded: bool) -> Product:

@@ -1,8 +1,8 @@
 """MMSG with 1,000 prototypes on rows of RCV1 (see above): 100,000 of them in one process of two threads, which keeps
 features as they are (bar: 8 GiB), and all of them on `local:2` with 6 GiB for each worker, which keep features rounded.
 A topic counts as often as it is deep in RCV1's hierarchy, so that the category of a story is its most specific one:
-about a hundred of 103, where the first of all topics would be one of four. A round is a Newton step. Parameters are
-searched on 1,000 rows before it.
+about a hundred of 103, where the first of all topics would be one of four. A round is ten steps of L-BFGS. Parameters
+are searched on 1,000 rows before it.
 """
 
 import tempfile

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 
 from tagcore.models.sgps import mode as mode_of
-from tagcore.models.sgps.mode import ModeSearch, find_mode, gradient_step, shared_gram_step
+from tagcore.models.sgps.mode import ModeSearch, find_mode, gradient_step, has_converged, shared_gram_step
 from tagcore.models.sgps.posterior import Posterior
 from tagcore.models.sgps.softmax import probabilities
 from tagcore.shards import InProcess
@@ -128,3 +128,11 @@ def test_newton_goes_on_where_it_was_killed(tmp_path):
     )
     assert resumed.resumed_from == 3
     assert np.array_equal(resumed.arrays["U"], whole.arrays["U"])
+
+
+def test_a_mode_is_found_where_it_is_near_or_rounding_lets_no_step_go_up():
+    assert has_converged([{"distance": 9.0, "step": 1.0}, {"distance": 0.9e-3, "step": 1.0}], 1e-3)
+    assert not has_converged([{"distance": 1.1e-3, "step": 1.0}], 1e-3)
+    assert has_converged([{"distance": 1.1e-3, "step": 0.0}], 1e-3)
+    assert not has_converged([{"distance": 1.1, "step": 0.0}], 1e-3)
+    assert not has_converged([], 1e-3)

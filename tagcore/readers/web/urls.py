@@ -87,7 +87,7 @@ def _host(name: str) -> str:
     if ":" in name:
         return f"[{ipaddress.IPv6Address(name.partition('%')[0]).compressed}]"
     if not name.isascii():
-        name = name.encode("idna").decode()
+        name = name.encode("idna").decode().rstrip(".")  # other characters become dots, too
     if name and not re.fullmatch(r"[a-z0-9_.-]{1,253}", name):
         raise ValueError("host")
     return name

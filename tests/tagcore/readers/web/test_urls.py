@@ -1,7 +1,7 @@
 """Addresses in one spelling."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tagcore.readers.web.urls import BadUrl, canonical_url, has_login, host_and_port, origin_of, shown_url
@@ -33,6 +33,7 @@ def test_one_spelling(address, expected):
     "address",
     [
         *("", "ftp://example.org/", "javascript:alert(1)", "file:///etc/passwd", "http://", "http://a b/", "x"),
+        "http://\N{ONE DOT LEADER}/",
         *("http://[::1", "http://example.org:99999/", "http://example.org/" + "a" * 2000),
     ],
 )
@@ -44,6 +45,8 @@ def test_what_is_no_address_is_told_without_a_password(address):
 
 @settings(max_examples=40, deadline=None)
 @given(st.text(max_size=60))
+@example("\N{ONE DOT LEADER}")
+@example("a\N{ONE DOT LEADER}")
 def test_any_text_becomes_an_address_that_stays_or_none(text):
     for address in (text, f"http://{text}", f"http://example.org/{text}"):
         try:

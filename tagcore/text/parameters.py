@@ -11,6 +11,7 @@ import numpy as np
 from tagcore.text.analysis import Analysis, character_analysis, python_analysis, word_analysis
 from tagcore.text.document_fields import are_fields
 from tagcore.text.stemming import Stemmer, languages, stemmer_of
+from tagcore.text.stop_words import english_stop_words
 from tagcore.text.tokens import TOKEN_PATTERN
 from tagcore.text.weighting import NORMS
 
@@ -158,11 +159,7 @@ def _python_reasons(params: dict[str, Any]) -> list[str]:
 
 def _stop_words(params: dict[str, Any]) -> frozenset[str]:
     words = params["stop_words"]
-    if words == "english":
-        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # here: most have none, and it takes its time
-
-        return ENGLISH_STOP_WORDS
-    return frozenset(words or ())
+    return english_stop_words() if words == "english" else frozenset(words or ())
 
 
 def _python_analyser(params: dict[str, Any], stemmer: Stemmer | None) -> Callable[[str], list[str]]:

@@ -56,7 +56,7 @@ def taggers(tmp_path_factory):
     corpus = Corpus.from_texts(TEXTS, TAGS)
     members = ["OneVsRestLinear", "KNN"]
     for model in (OneVsRestLinear(), KNN(), BOMC(), PMM(n_classes=2), Blend(members), MMSG(search="none")):
-        pairs = {"stem": "english", "stop_words": "english", "ngram_range": (1, 2)}  # as members of a night's blend
+        pairs = {"stop_words": "english", "ngram_range": (1, 2)}  # as members of a night's blend
         vectoriser = Vectoriser(**model.wanted_features, **(pairs if isinstance(model, Blend) else {}))
         model.fit(vectoriser.fit_transform(TEXTS), corpus.tags)
         Tagger(vectoriser, model, corpus.tag_names).save(made / type(model).__name__)

@@ -12,9 +12,10 @@ from numpy.typing import DTypeLike
 from safetensors.numpy import load_file
 
 from tagcore.kernels.ranking import best_of_rows
+from tagcore.numeric.frozen import freeze
 from tagcore.parameters import Limit, check_limits
 from tagcore.scikit import BaseEstimator, check_is_fitted
-from tagcore.shards import contiguous, freeze
+from tagcore.shards import contiguous
 from tagcore.store.array_file import map_array_file, write_array_file
 from tagcore.store.files import new_folder, write_text
 

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 from threadpoolctl import ThreadpoolController
 
+from tagcore.numeric.frozen import freeze
 from tagcore.store.storage import Storage, storage_of
 
 Arrays = dict[str, np.ndarray]
@@ -178,21 +178,6 @@ def row_shards(n: int, count: int) -> list[slice]:
     """Cuts n rows into `count` runs of nearly equal length (fewer if there are fewer rows)."""
     edges = np.linspace(0, n, min(count, max(n, 1)) + 1).astype(int)
     return [slice(int(a), int(b)) for a, b in itertools.pairwise(edges)]
-
-
-def freeze(value: Any) -> Any:
-    """Makes arrays read-only: as views, so that their owner may still write to its own."""
-    if isinstance(value, dict):
-        return {k: freeze(v) for k, v in value.items()}
-    if type(value) is tuple:
-        return tuple(freeze(v) for v in value)
-    if isinstance(value, np.ndarray):
-        value = value.view()
-        value.setflags(write=False)
-    elif sp.issparse(value) and value.format in ("csr", "csc"):
-        parts = freeze((value.data, value.indices, value.indptr))
-        value = type(value)(parts, shape=value.shape, copy=False)
-    return value
 
 
 def contiguous(arrays: Arrays) -> Arrays:

@@ -23,6 +23,7 @@ from tagcore.graph.shard_kernel import (
     row_means,
     times_gram,
 )
+from tagcore.numeric.frozen import freeze, frozen_rows
 from tagcore.shards import Arrays, Shard
 
 Edges = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -224,14 +225,14 @@ def node_order(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def edges_of(block: sp.csr_matrix) -> Edges:
     """Gives the edges of a shard as kernels take them."""
-    return block.data, block.indices, block.indptr
+    return frozen_rows(block)
 
 
 def enter_step(shard: Shard, state: Arrays, chosen: np.ndarray, scale: np.ndarray) -> tuple[Arrays, Arrays]:
     """Step: the rows of the cluster and their degrees stay, those of columns are added up."""
     rows = np.flatnonzero(chosen[shard.first : shard.first + shard.data.shape[0]])
     degrees, columns = np.zeros(rows.size), np.zeros(scale.size)
-    degrees_within(edges_of(shard.data), rows, scale, degrees, columns)
+    degrees_within(edges_of(shard.data), *freeze((rows, scale)), degrees, columns)
     return {"rows": rows, "degrees": degrees}, {"columns": columns}
 
 
@@ -243,14 +244,14 @@ def leave_step(shard: Shard, state: Arrays) -> tuple[Arrays, Arrays]:
 def gram_step(shard: Shard, state: Arrays, x: np.ndarray) -> Arrays:
     """Step: Cᵀ D⁻¹ C x."""
     z = np.zeros(x.size)
-    times_gram(edges_of(shard.data), state["rows"], state["degrees"], x, z)
+    times_gram(edges_of(shard.data), *freeze((state["rows"], state["degrees"], x)), z)
     return {"z": z}
 
 
 def coordinate_step(shard: Shard, state: Arrays, x: np.ndarray) -> Arrays:
     """Step: D⁻¹ C x of the rows, with their degrees."""
     found = np.empty(state["rows"].size)
-    row_means(edges_of(shard.data), state["rows"], state["degrees"], x, found)
+    row_means(edges_of(shard.data), *freeze((state["rows"], state["degrees"], x)), found)
     return {"x": found, "degrees": state["degrees"]}
 
 
@@ -262,7 +263,7 @@ def degrees_of_rows(shard: Shard, state: Arrays) -> np.ndarray:
 def joined_columns(shard: Shard, state: Arrays, scale: np.ndarray) -> np.ndarray:
     """Step: for every column the lowest one that the rows of this shard join it with."""
     parents = np.arange(scale.size)
-    join_columns(edges_of(shard.data), state["rows"], scale, parents)
+    join_columns(edges_of(shard.data), *freeze((state["rows"], scale)), parents)
     return parents
 
 
@@ -291,5 +292,6 @@ def difference_step(
     """Step: what each node of the order adds to the weight that is cut after it."""
     live, out = state["degrees"] > 0, np.zeros(n)
     rows = state["rows"][live]
-    differences_of_edges(edges_of(shard.data), rows, row_places[shard.first + rows], column_places, scale, out)
+    places = row_places[shard.first + rows], column_places
+    differences_of_edges(edges_of(shard.data), *freeze((rows, *places, scale)), out)
     return {"differences": out}

@@ -12,7 +12,8 @@ import scipy.sparse as sp
 
 from tagcore.graph.profiles import TagProfiles
 from tagcore.graph.similarity_kernel import COSINE, EUCLIDEAN, FULL_COSINE, OWN_PEARSON, PEARSON, alike_rows
-from tagcore.shards import Executor, Shard, Shards, freeze, row_shards
+from tagcore.numeric.frozen import freeze
+from tagcore.shards import Executor, Shard, Shards, row_shards
 
 MEASURES = ("cosine", "pearson", "euclidean")
 SCOPES = ("common", "own")

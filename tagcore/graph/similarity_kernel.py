@@ -5,6 +5,8 @@ import math
 import numpy as np
 from numba import njit
 
+from tagcore.kernels.copying import copy_into
+
 COSINE, FULL_COSINE, PEARSON, OWN_PEARSON, EUCLIDEAN = range(5)
 _FLAT = 1e-12  # a profile whose variance is below this share of its mean's square does not vary
 
@@ -58,9 +60,9 @@ def alike_rows(asked, known, index, itself, measure, least_common, most_rows, k)
             while total + kept > rows.size:
                 rows, values = _longer(rows), _longer(values)
             order = np.argsort(best_rows[:kept])
-            rows[total : total + kept] = best_rows[:kept][order]
-            values[total : total + kept] = best_values[:kept][order]
-            total += kept
+            for place in order:
+                rows[total], values[total] = best_rows[place], best_values[place]
+                total += 1
         sizes[i] = total - before
         for p in range(starts[i], starts[i + 1]):
             has[tags[p]] = False
@@ -121,5 +123,5 @@ def _better(value, common, other_value, other_common):
 @njit(cache=True, nogil=True)
 def _longer(array):
     grown = np.empty(2 * array.size, array.dtype)
-    grown[: array.size] = array
+    copy_into(grown, array)
     return grown

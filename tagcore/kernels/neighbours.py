@@ -4,28 +4,61 @@ import numpy as np
 from numba import njit
 
 _LANES = 128  # a constant, so that the loops over it run in vector registers
-_TINY = np.finfo(np.float32).tiny  # smaller similarities count as none
-_LEAST_BITS = int(np.array(_TINY, np.float32).view(np.int32))
+_LEAST_BITS = int(np.array(np.finfo(np.float32).tiny).view(np.int32))  # smaller similarities count as none
 _SIXTY_FOURTH = 6 << 23  # in bits, from a similarity to a 64th of it
 _FEW = 128  # so many documents to a wanted one are few
 
 
 @njit(cache=True, nogil=True)
-def _bar(sims, k):
-    """A positive similarity that at least k documents reach, as high as is cheap to know (or any positive one).
+def _reaching(bits, bar):
+    count = np.int32(0)
+    for document in range(bits.size):
+        count += np.int32(bits[document] >= bar)
+    return count
 
-    Document d belongs to lane d mod _LANES; the k-th best of the lanes' maxima is reached by k documents.
+
+@njit(cache=True, nogil=True)
+def _highest(bits):
+    highest = np.int32(0)
+    for document in range(bits.size):
+        highest = bits[document] if bits[document] > highest else highest
+    return highest
+
+
+@njit(cache=True, nogil=True)
+def _halved_bar(bits, k, more):
+    """(bar, how many reach it), both of the bits of similarities, which as whole numbers have the same order where they
+    are positive: k at least, `more` above that at most unless they are equal; all positive ones where they are fewer.
+    """
+    low = np.int32(_LEAST_BITS)
+    count, high = _reaching(bits, low), np.int32(_highest(bits) + 1)
+    middle = max(np.int32(high - _SIXTY_FOURTH), np.int32(low + 1))  # most wanted ones are not much less alike
+    while count > k + more and high - low > 1:
+        above = _reaching(bits, middle)
+        if above >= k:
+            low, count = middle, above
+        else:
+            high = middle
+        middle = np.int32(low + (high - low) // 2)
+    return low, count
+
+
+@njit(cache=True, nogil=True)
+def _lane_bar(bits, k):
+    """A bar that at least k documents reach, as high as is cheap to know (or any positive one).
+
+    Document d belongs to lane d mod _LANES; what k lanes' maxima reach, k documents reach.
     """
     if k > _LANES:
-        return _TINY
-    maxima = np.zeros(_LANES, np.float32)
-    whole = sims.size // _LANES * _LANES
+        return np.int32(_LEAST_BITS)
+    maxima = np.zeros(_LANES, np.int32)
+    whole = bits.size // _LANES * _LANES
     for start in range(0, whole, _LANES):
         for lane in range(_LANES):
-            maxima[lane] = sims[start + lane] if sims[start + lane] > maxima[lane] else maxima[lane]
-    for document in range(whole, sims.size):
-        maxima[document - whole] = max(maxima[document - whole], sims[document])
-    return max(np.partition(maxima, _LANES - k)[_LANES - k], _TINY)
+            maxima[lane] = bits[start + lane] if bits[start + lane] > maxima[lane] else maxima[lane]
+    for document in range(whole, bits.size):
+        maxima[document - whole] = max(maxima[document - whole], bits[document])
+    return _halved_bar(maxima, k, 0)[0]
 
 
 @njit(cache=True, nogil=True)
@@ -64,37 +97,12 @@ def _enter(heap, size, document, sims):
 
 
 @njit(cache=True, nogil=True)
-def _reaching(bits, bar):
-    count = np.int32(0)
-    for document in range(bits.size):
-        count += np.int32(bits[document] >= bar)
-    return count
-
-
-@njit(cache=True, nogil=True)
-def _highest(bits):
-    highest = np.int32(0)
-    for document in range(bits.size):
-        highest = bits[document] if bits[document] > highest else highest
-    return highest
-
-
-@njit(cache=True, nogil=True)
 def _nearest_of_few(bits, nearby):
-    """As `nearest`, of the bits of similarities, which as whole numbers have the same order where they are positive.
-
-    A bar that some more than wanted reach is found by halving; those are sorted by similarity and number in one word.
+    """As `nearest`, of the bits of similarities: those that reach a bar which some more than wanted reach are sorted by
+    similarity and number in one word.
     """
-    k, low = nearby.size, np.int32(_LEAST_BITS)
-    count, high = _reaching(bits, low), np.int32(_highest(bits) + 1)
-    middle = max(np.int32(high - _SIXTY_FOURTH), np.int32(low + 1))  # most wanted ones are not much less alike
-    while count > k + k // 4 and high - low > 1:
-        above = _reaching(bits, middle)
-        if above >= k:
-            low, count = middle, above
-        else:
-            high = middle
-        middle = np.int32(low + (high - low) // 2)
+    k = nearby.size
+    low, count = _halved_bar(bits, k, k // 4)
     keys, size = np.empty(count, np.int64), 0
     for document in range(bits.size):
         if bits[document] >= low:
@@ -113,20 +121,21 @@ def nearest(sims, nearby):
 
     Returns how many there are. Documents enter in rising order, so an equal one never displaces another.
     """
+    bits = sims.view(np.int32)
     if sims.size <= _FEW * nearby.size:
-        return _nearest_of_few(sims.view(np.int32), nearby)
-    size, bar = 0, _bar(sims, nearby.size)
+        return _nearest_of_few(bits, nearby)
+    size, bar = 0, _lane_bar(bits, nearby.size)
     whole = sims.size // _LANES * _LANES
     for start in range(0, whole, _LANES):
         reaching = 0
         for lane in range(_LANES):
-            reaching += sims[start + lane] >= bar
+            reaching += bits[start + lane] >= bar
         if reaching:
             for document in range(start, start + _LANES):
-                if sims[document] >= bar:
+                if bits[document] >= bar:
                     size = _enter(nearby, size, document, sims)
     for document in range(whole, sims.size):
-        if sims[document] >= bar:
+        if bits[document] >= bar:
             size = _enter(nearby, size, document, sims)
     for last in range(size - 1, 0, -1):
         nearby[0], nearby[last] = nearby[last], nearby[0]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tagcore.labelling.kernels.best_rows import keep_best_rows
+from tagcore.numeric.frozen import freeze
 from tagcore.scoring.blocks import LocalScores, PartitionedScores, ScoreBlocks, ScorePart, unknown_truth
-from tagcore.shards import freeze
 
 
 @dataclass(frozen=True, eq=False)

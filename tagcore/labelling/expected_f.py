@@ -22,8 +22,9 @@ from tagcore.labelling.kernels.expected_f import (
     mark_streaming,
 )
 from tagcore.labelling.posterior import Posterior
+from tagcore.numeric.frozen import freeze
 from tagcore.scoring.blocks import PartitionedScores, ScoreBlocks, ScorePart
-from tagcore.shards import Arrays, freeze
+from tagcore.shards import Arrays
 
 _STORED_BYTES = 2**28  # the sample of LANES classes may take this much; where it would not, draw again for every row
 _GRID_FACTOR = 8.0  # the quantile grid runs from 1/8 to 8 times the training rate

@@ -9,8 +9,9 @@ import scipy.sparse as sp
 from tagcore.label_matrix import label_matrix
 from tagcore.metrics.kernels.pairs import add_label_pairs, sort_segments, twice_above
 from tagcore.metrics.row_ranking import LabelRanking, rank_rows
+from tagcore.numeric.frozen import freeze
 from tagcore.scoring.blocks import LocalScores, PartitionedScores, ScoreBlocks, ScorePart
-from tagcore.shards import Arrays, freeze
+from tagcore.shards import Arrays
 
 _LIMB = 2**32  # pairs of all cells may be more than 64 bits hold: they are added as two numbers
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from tagcore.metrics.kernels.bootstrap import resampled_sums
-from tagcore.shards import freeze
+from tagcore.numeric.frozen import freeze
 
 
 @dataclass(frozen=True)

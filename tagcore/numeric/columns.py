@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from tagcore.kernels.sparse import column_range, place_rows
 from tagcore.numeric.flat_copy import flat_copy
+from tagcore.numeric.frozen import frozen_rows
 
 
 def take_columns(X: sp.csr_matrix, start: int, stop: int) -> sp.csr_matrix:
@@ -18,7 +19,7 @@ def take_columns(X: sp.csr_matrix, start: int, stop: int) -> sp.csr_matrix:
     """
     if (start, stop) == (0, X.shape[1]):
         return X
-    return _rows_of(X.shape[0], stop - start, *column_range(X.data, X.indices, X.indptr, start, stop))
+    return _rows_of(X.shape[0], stop - start, *column_range(*frozen_rows(X), start, stop))
 
 
 def join_columns(blocks: Sequence[sp.csr_matrix]) -> sp.csr_matrix:

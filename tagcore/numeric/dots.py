@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagcore.kernels.sparse import add_sparse_product, multiply_dense
+from tagcore.numeric.frozen import freeze, frozen_rows
 
 Matrix: TypeAlias = Any  # a dense array or CSR rows
 
@@ -18,9 +19,9 @@ def dot_block(X: Matrix, Z: Matrix) -> np.ndarray:
     out = np.zeros((X.shape[0], Z.shape[0]))
     if sp.issparse(Z):
         words = Z.T.tocsr()
-        add_sparse_product(X.data, X.indices, X.indptr, words.data, words.indices, words.indptr, out)
+        add_sparse_product(*frozen_rows(X), *frozen_rows(words), out)
     else:
-        multiply_dense(X.data, X.indices, X.indptr, np.ascontiguousarray(Z.T, np.float64), out)
+        multiply_dense(*frozen_rows(X), freeze(np.ascontiguousarray(Z.T, np.float64)), out)
     return out
 
 

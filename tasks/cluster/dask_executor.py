@@ -20,7 +20,8 @@ from dask.task_spec import Task, TaskRef
 from dask.typing import Key
 from distributed import Client
 
-from tagcore.shards import Arrays, freeze
+from tagcore.numeric.frozen import freeze
+from tagcore.shards import Arrays
 from tagcore.store.storage import Storage
 from tasks.cluster.monitor import ClusterMonitor
 from tasks.cluster.references import Call, File, FileArgument, Lineage, Result

@@ -10,7 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from dask.sizeof import sizeof
 
-from tagcore.shards import Shard, freeze
+from tagcore.numeric.frozen import freeze
+from tagcore.shards import Shard
 from tagcore.store.storage import Storage
 
 INLINE = 1 << 16  # values with fewer bytes of arrays are not worth a file

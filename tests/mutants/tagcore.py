@@ -282,7 +282,7 @@ TAGCORE = (
     ),
     Fault(
         "a step may write to what it was given",
-        _SHARDS,
+        "tagcore/numeric/frozen.py",
         "        value.setflags(write=False)\n",
         "",
         "tests/tagcore/test_shards.py",

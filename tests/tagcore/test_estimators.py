@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
+from numba.core.dispatcher import Dispatcher
 from safetensors.numpy import load_file, save_file
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -191,6 +192,29 @@ def test_inputs_are_read_only(model):
     free = _fit(model)
     assert np.array_equal(fitted.predict_proba(X), free.predict_proba(noisy()[0]))
     assert np.array_equal(fitted.top_k(X, 4)[0], free.top_k(noisy()[0], 4)[0])
+
+
+def _kernels():
+    modules = [module for name, module in sys.modules.items() if name.startswith("tagcore.")]
+    every = (value for module in modules for value in vars(module).values())
+    return {f"{value.__module__}.{value.__name__}": value for value in every if isinstance(value, Dispatcher)}
+
+
+@EVERY
+def test_a_stored_model_is_asked_with_the_kernels_that_were_compiled_for_the_fitted_one(model, tmp_path):
+    fitted, X = _fit(model), noisy()[0]
+    fitted.save(tmp_path / "model")
+    for kernel in _kernels().values():
+        kernel._reset_overloads()  # whatever other tests called them with
+    fitted.top_k(X, 3), fitted.predict_proba(X)
+    before = {name: len(kernel.overloads) for name, kernel in _kernels().items()}
+    for rows in (X, _frozen(X.copy())):
+        for mapped in (False, True):
+            asked = load_estimator(tmp_path / "model", mapped)
+            asked.top_k(rows, 3), asked.predict_proba(rows)
+    after = {name: len(kernel.overloads) for name, kernel in _kernels().items()}
+    after.pop("tagcore.kernels.sparse.are_clean_rows")  # looks at rows before anything is made of them
+    assert {name: n for name, n in after.items() if n != before[name]} == {}
 
 
 @EVERY

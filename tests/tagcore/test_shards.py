@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from safetensors import SafetensorError
 from threadpoolctl import threadpool_info
 
-from tagcore.shards import InProcess, Shards, freeze, row_shards
+from tagcore.numeric.frozen import freeze
+from tagcore.shards import InProcess, Shards, row_shards
 
 
 def numbers(count, threads=1, n=1000):

@@ -11,6 +11,7 @@ from tagcore.baselines.knn.kernel import score_rows, similarities, suggest, sugg
 from tagcore.baselines.popular import document_shares, require_shares
 from tagcore.features.rows import Rows, load_all
 from tagcore.kernels.neighbours import nearest
+from tagcore.numeric.frozen import freeze, frozen_rows
 from tagcore.parameters import Choice, Real, Whole, limits
 from tagcore.scikit import normalize
 from tagcore.tag_model import TagModel
@@ -87,12 +88,12 @@ class KNN(TagModel):
 
         It answers as `top_k` for that row, without the cost of checking a matrix.
         """
-        words, values = _query_row(words, values)
+        row = _query_row(words, values)
         k = min(k, self.n_labels_)
         if k < 1:
             raise ValueError(f"k must be at least 1, got {k}")
         tags, scores = np.empty(k, np.int64), np.empty(k)
-        voters = suggest(words, values, *self._kernel_arguments(), tags, scores)
+        voters = suggest(*row, *self._kernel_arguments(), tags, scores)
         if voters < 0:
             raise self._bad_word(words, values, -1 - voters)
         if voters == 0:
@@ -102,10 +103,10 @@ class KNN(TagModel):
 
     def neighbours(self, words: ArrayLike, values: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """Gives (documents, similarities) that vote on one document, best first, ties to the lower number."""
-        words, values = _query_row(words, values)
+        row = _query_row(words, values)
         sims = np.empty(self.tag_starts_.size - 1, np.float32)
         nearby = np.empty(min(self.n_neighbors, sims.size), np.int64)
-        bad = similarities(words, values, self.word_starts_, self.documents_, self.weights_, sims)
+        bad = similarities(*row, *freeze((self.word_starts_, self.documents_, self.weights_)), sims)
         if bad >= 0:
             raise self._bad_word(words, values, bad)
         voters = nearby[: nearest(sims, nearby)]
@@ -149,46 +150,43 @@ class KNN(TagModel):
 
     def _scores(self, X: sp.csr_matrix) -> np.ndarray:
         scores, voters = np.zeros((X.shape[0], self.n_labels_)), np.empty(X.shape[0], np.int64)
-        score_rows(*kernel_rows(X), *self._kernel_arguments(), scores, voters)
+        score_rows(*frozen_rows(X, np.float64), *self._kernel_arguments(), scores, voters)
         scores[voters == 0] = self.shares_
         return scores
 
     def _top_k(self, X: sp.csr_matrix, k: int) -> tuple[np.ndarray, np.ndarray]:
         tags, scores = np.empty((X.shape[0], k), np.int64), np.empty((X.shape[0], k))
         voters = np.empty(X.shape[0], np.int64)
-        suggest_rows(*kernel_rows(X), *self._kernel_arguments(), tags, scores, voters)
+        suggest_rows(*frozen_rows(X, np.float64), *self._kernel_arguments(), tags, scores, voters)
         if not voters.all():
             tags[voters == 0], scores[voters == 0] = best_k(self.shares_[None], k)
         return tags, scores
 
     def _kernel_arguments(self) -> tuple[Postings, Postings, int, float]:
         return (
-            (self.word_starts_, self.documents_, self.weights_),
-            (self.tag_starts_, self.tag_ids_, self.tag_weights_),
+            freeze((self.word_starts_, self.documents_, self.weights_)),
+            freeze((self.tag_starts_, self.tag_ids_, self.tag_weights_)),
             min(self.n_neighbors, self.tag_starts_.size - 1),
             float(self.power),
         )
 
-    def _bad_word(self, words: np.ndarray, values: np.ndarray, at: int) -> ValueError:
+    def _bad_word(self, words: ArrayLike, values: ArrayLike, at: int) -> ValueError:
         return ValueError(
-            f"word {words[at]} with value {values[at]} at position {at}: "
+            f"word {np.asarray(words)[at]} with value {np.asarray(values)[at]} at position {at}: "
             f"expected a word from 0 to {self.n_features_in_ - 1} and a finite value"
         )
 
 
 def _query_row(words: ArrayLike, values: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    words, values = np.asarray(words, np.int64), np.asarray(values, np.float64)
+    words, values = np.asarray(words), np.asarray(values, np.float64)
     if words.ndim != 1 or words.shape != values.shape:
         raise ValueError(f"words and values must be two arrays of one length, got {words.shape} and {values.shape}")
-    return words, values
+    if words.dtype != np.int32:  # a number that this type has not is no word
+        words = np.clip(np.asarray(words, np.int64), -1, np.iinfo(np.int32).max).astype(np.int32)
+    return freeze((words, values))
 
 
 def inverted_index(X: sp.csr_matrix) -> Postings:
     """Lists the documents of every word with their weights, rows brought to unit length."""
     index = normalize(X).tocsc()
     return index.indptr.astype(np.int64), index.indices.astype(np.int32), index.data.astype(np.float32)
-
-
-def kernel_rows(X: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Gives the arrays of CSR rows as the kernels take them."""
-    return X.data.astype(np.float64, copy=False), X.indices, X.indptr

@@ -11,12 +11,13 @@ from tagcore.baselines.lasvm.kernel import learn_tag
 from tagcore.baselines.margin import MarginModel
 from tagcore.features.rows import Rows, load_all
 from tagcore.kernels.sparse import add_sparse_product
+from tagcore.numeric.frozen import freeze, frozen_rows
 from tagcore.numeric.logistic import expit
 from tagcore.numeric.normalise import normalise_rows
 from tagcore.numeric.row_orders import pass_orders
 from tagcore.parameters import FLAG, MOST_BYTES, POSITIVE, ROUNDS, SEED, Choice, Whole, limits
 from tagcore.scikit import warn_of_convergence
-from tagcore.shards import Arrays, freeze, row_shards
+from tagcore.shards import Arrays, row_shards
 from tagcore.training import FitContext
 
 _SHARD_TAGS = 64  # tags that share a cache of inner products
@@ -201,7 +202,7 @@ class LaSVM(MarginModel):
             part = X[start : start + step]
             products = np.zeros((part.shape[0], vectors))
             index = self.vector_values_, self.vector_ids_, self.word_starts_
-            add_sparse_product(part.data, part.indices, part.indptr, *index, products)
+            add_sparse_product(*frozen_rows(part), *freeze(index), products)
             scores[start : start + step] += self._kernel_values(part, products) @ duals
         return scores
 

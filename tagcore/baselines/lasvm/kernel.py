@@ -9,6 +9,8 @@ of the data its place among them, or -1.
 import numpy as np
 from numba import njit
 
+from tagcore.kernels.copying import copy_into
+
 _FINISHING = 1000  # steps per support row after which finishing gives up: float32 kernels may never reach a tiny tau
 _ROUNDING = 1e-12
 
@@ -78,7 +80,7 @@ def _remove(s, machine, count):
         support[s] = support[last]
         for values in (alpha, gradient, lower, upper):
             values[s] = values[last]
-        gram[s, :last] = gram[last, :last]
+        copy_into(gram[s], gram[last, :last])
         gram[s, s] = gram[last, last]
         for t in range(last):
             gram[t, s] = gram[s, t]

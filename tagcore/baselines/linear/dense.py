@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from tagcore.base import require_array
 from tagcore.baselines.margin import MarginModel
 from tagcore.kernels.sparse import multiply_dense
+from tagcore.numeric.frozen import freeze, frozen_rows
 from tagcore.numeric.normalise import normalise_rows
 from tagcore.scoring.explanation import Explanation
 
@@ -49,6 +50,6 @@ class _DenseLinear(MarginModel):
     def _scores(self, X: sp.csr_matrix) -> np.ndarray:
         X = self._scaled(X)
         scores = np.empty((X.shape[0], self.n_labels_))
-        multiply_dense(X.data, X.indices, X.indptr, self.coef_, scores)
+        multiply_dense(*frozen_rows(X), freeze(self.coef_), scores)
         scores += self.intercept_
         return scores

@@ -13,6 +13,7 @@ import numpy as np
 from tagcore.baselines.linear.kernels.newton import solve_systems
 from tagcore.baselines.linear.tag_blocks import BlockSettings, Solution
 from tagcore.kernels.sparse import add_transposed_product, multiply_dense
+from tagcore.numeric.frozen import freeze
 from tagcore.numeric.logistic import logit
 from tagcore.numeric.losses import LOSSES
 from tagcore.shards import Arrays
@@ -102,7 +103,7 @@ class _Block:
         s, u = np.empty(self.w.shape, np.float32), np.empty(self.z.shape)
         system = curvature, self.penalty[:, 0].astype(np.float32), -self.gradient.astype(np.float32)
         solve_systems(*self.csr, *system, self.inner_tol, _INNER_STEPS, s)
-        multiply_dense(*self.csr, s.astype(np.float64), u)
+        multiply_dense(*self.csr, freeze(s.astype(np.float64)), u)
         lengths = self._line_search(s, u)
         self.w += lengths * s
         self.z += lengths * u

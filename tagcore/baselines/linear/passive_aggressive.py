@@ -8,10 +8,11 @@ from tagcore.base import restore_on_failure
 from tagcore.baselines.linear.dense import _DenseLinear
 from tagcore.baselines.linear.kernels.passive_aggressive import learn_rows
 from tagcore.features.rows import Rows, load_all
+from tagcore.numeric.frozen import freeze, frozen_rows
 from tagcore.numeric.logistic import expit
 from tagcore.numeric.row_orders import pass_orders
 from tagcore.parameters import FLAG, POSITIVE, ROUNDS, SEED, SIZE, Choice, limits
-from tagcore.shards import Arrays, freeze, row_shards
+from tagcore.shards import Arrays, row_shards
 from tagcore.training import FitContext
 
 _SHARD_TAGS = 128  # weights of a few thousand words × this stay in the cache
@@ -97,8 +98,8 @@ class PassiveAggressive(_DenseLinear):
                 self.coef_ = np.zeros((X.shape[1], Y.shape[1]), np.float32)
                 self.intercept_ = np.zeros(Y.shape[1], np.float32)
         self.coef_, self.intercept_ = (np.require(a, requirements="W") for a in (self.coef_, self.intercept_))
-        order = np.arange(X.shape[0])
-        learn_rows(X.data, X.indices, X.indptr, order, Y.indices, Y.indptr, 0, *settings, self.coef_, self.intercept_)
+        order, *tags = freeze((np.arange(X.shape[0]), Y.indices, Y.indptr))
+        learn_rows(*frozen_rows(X), order, *tags, 0, *settings, self.coef_, self.intercept_)
         return self
 
     def proba(self, scores: np.ndarray) -> np.ndarray:

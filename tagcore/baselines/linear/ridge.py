@@ -13,6 +13,7 @@ from tagcore.baselines.linear.newton import NewtonSettings, solve_by_newton
 from tagcore.baselines.linear.tag_blocks import rows_with_constant
 from tagcore.features.rows import Rows, load_all
 from tagcore.kernels.sparse import lower_gram
+from tagcore.numeric.frozen import frozen_rows
 from tagcore.parameters import FLAG, POSITIVE, ROUNDS, SIZE, Choice, limits
 from tagcore.scikit import warn_of_convergence
 from tagcore.shards import Arrays, Shard, Shards, row_shards
@@ -93,7 +94,7 @@ class Ridge(_DenseLinear):
         cuts = row_shards(Y.shape[1], -(-Y.shape[1] // _SHARD_TAGS))
         parts = [{"indices": tags[cut].indices, "indptr": tags[cut].indptr} for cut in cuts]
         solved = Shards(parts, dict, context.executor, [cut.start for cut in cuts]).collect(step, **shared)
-        self.coef_ = np.concatenate([part["weights"] for part in solved], axis=1)
+        self.coef_ = np.ascontiguousarray(np.concatenate([part["weights"] for part in solved], axis=1))
         self.intercept_ = np.concatenate([part["intercepts"] for part in solved])
         unsolved = sum(int(np.count_nonzero(part["gaps"] > self.tol)) for part in solved)
         if unsolved:
@@ -105,7 +106,7 @@ class Ridge(_DenseLinear):
         n, words = X.shape
         columns = X.tocsc()
         gram = np.zeros((words, words))
-        lower_gram(X.data, X.indices, X.indptr, columns.data, columns.indices, columns.indptr, gram)
+        lower_gram(*frozen_rows(X), *frozen_rows(columns), gram)
         means = np.asarray(X.mean(axis=0), np.float64).ravel() * bool(self.fit_intercept)
         gram -= n * np.outer(means, means)
         gram[np.diag_indices(words)] += self.alpha

@@ -10,12 +10,13 @@ from tagcore.baselines.linear.tag_blocks import BlockSettings, Solver, solve_tag
 from tagcore.baselines.margin import MarginModel
 from tagcore.features.rows import Rows, load_all
 from tagcore.kernels.sparse import add_sparse_product
+from tagcore.numeric.frozen import freeze, frozen_rows
 from tagcore.numeric.logistic import expit
 from tagcore.numeric.normalise import normalise_rows
 from tagcore.parameters import MOST_BYTES, Whole
 from tagcore.scikit import warn_of_convergence
 from tagcore.scoring.explanation import Explanation
-from tagcore.shards import Arrays, freeze, row_shards
+from tagcore.shards import Arrays, row_shards
 from tagcore.training import FitContext
 
 _MAX_SHARDS = 64
@@ -122,6 +123,6 @@ class _SparseLinear(MarginModel):
     def _scores(self, X: sp.csr_matrix) -> np.ndarray:
         X = self._scaled(X)
         scores = np.tile(self.intercept_.astype(np.float64), (X.shape[0], 1))
-        coef = self.coef_data_, self.coef_indices_, self.coef_indptr_
-        add_sparse_product(X.data, X.indices, X.indptr, *coef, scores)
+        coef = freeze((self.coef_data_, self.coef_indices_, self.coef_indptr_))
+        add_sparse_product(*frozen_rows(X), *coef, scores)
         return scores

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from tagcore.baselines.linear.kernels.dual_coordinate import dual_descent
 from tagcore.baselines.linear.tag_blocks import BlockSettings, Solution, rows_with_constant
 from tagcore.kernels.sparse import multiply_dense
+from tagcore.numeric.frozen import freeze
 from tagcore.shards import Arrays
 
 LANES = 16  # tags per block
@@ -77,7 +78,7 @@ def _solve_block(
             done, gaps[t] = dual_descent(*csr, rows["squares"], members[t], signs, *bounds, alphas[t], w, *limits)
             passes[t] += done
             weights[:, t] = w
-        multiply_dense(*csr, weights, margins)
+        multiply_dense(*csr, freeze(weights), margins)
         wrong = [_most_wrong(margins[:, t], members[t], settings.tol) for t in pending]
         for t, new in zip(pending, wrong, strict=True):
             members[t] = np.concatenate([members[t], new])

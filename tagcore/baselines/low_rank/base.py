@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from tagcore.base import require_array
 from tagcore.features.rows import XY, Rows, load_all
 from tagcore.kernels.sparse import multiply_dense
+from tagcore.numeric.frozen import freeze, frozen_rows
 from tagcore.numeric.normalise import normalise_rows
 from tagcore.parameters import WholeOrShare
 from tagcore.shards import Arrays, Executor, Shard, Shards
@@ -66,7 +67,7 @@ class _LowRank(TagModel):
     def _embedded(self, X: sp.csr_matrix) -> np.ndarray:
         """Gives rows times word_factors_, (n, rank)."""
         X, out = self._scaled(X).astype(np.float32), np.empty((X.shape[0], self.word_factors_.shape[1]), np.float32)
-        multiply_dense(X.data, X.indices, X.indptr, self.word_factors_, out)
+        multiply_dense(*frozen_rows(X), freeze(self.word_factors_), out)
         return out
 
     def _scaled(self, X: sp.csr_matrix) -> sp.csr_matrix:

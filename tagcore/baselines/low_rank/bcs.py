@@ -13,6 +13,7 @@ from tagcore.baselines.low_rank.kernels.bcs import infer_tags
 from tagcore.baselines.low_rank.shards import label_rows, project_rows, shards_with_cells, sum_by_word
 from tagcore.features.rows import Rows
 from tagcore.numeric.conjugate_gradients import conjugate_gradients, inner_products, residuals_fall_to
+from tagcore.numeric.frozen import freeze
 from tagcore.parameters import FLAG, POSITIVE, SEED, Whole, limits
 from tagcore.scikit import check_random_state
 from tagcore.shards import Arrays, Shard, Shards
@@ -108,7 +109,7 @@ class BCS(_LowRank):
         scores = np.empty((X.shape[0], self.n_labels_), np.float32)
         projection = np.ascontiguousarray(self.tag_factors_.T)
         guesses = self._embedded(X) + self.centre_
-        infer_tags(guesses, projection, float(self.noise), int(self.rounds), *nothing, scores)
+        infer_tags(guesses, freeze(projection), float(self.noise), int(self.rounds), *freeze(nothing), scores)
         return scores
 
 
@@ -181,7 +182,7 @@ def infer_and_compress(
         rows = slice(first, min(first + _BLOCK_ROWS, guesses.shape[0]))
         observed = part["cell_ids"], part["cell_starts"][rows.start : rows.stop + 1], part["cell_truth"]
         means = np.empty((rows.stop - rows.start, tags.shape[0]), np.float32)
-        infer_tags(guesses[rows], projection, noise, rounds, *observed, means)
+        infer_tags(guesses[rows], freeze(projection), noise, rounds, *freeze(observed), means)
         targets[rows] = means @ tags
     return _sums(part, targets)
 

@@ -9,6 +9,7 @@ from scipy.linalg import cholesky, eigh, solve_triangular
 
 from tagcore.baselines.low_rank.base import RANK, _LowRank, on_one_thread
 from tagcore.kernels.sparse import lower_gram
+from tagcore.numeric.frozen import frozen_rows
 from tagcore.parameters import FLAG, POSITIVE, Whole, limits
 from tagcore.shards import Arrays, row_shards
 from tagcore.training import FitContext
@@ -103,7 +104,7 @@ def _transform(
 def _factor(X: sp.csr_matrix, means: np.ndarray, alpha: float) -> np.ndarray:
     columns = X.tocsc()
     gram = np.zeros((X.shape[1], X.shape[1]))
-    lower_gram(X.data, X.indices, X.indptr, columns.data, columns.indices, columns.indptr, gram)
+    lower_gram(*frozen_rows(X), *frozen_rows(columns), gram)
     gram -= X.shape[0] * np.outer(means, means)
     gram[np.diag_indices(X.shape[1])] += alpha
     return cholesky(gram, lower=True, overwrite_a=True, check_finite=False)

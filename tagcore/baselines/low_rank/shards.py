@@ -4,6 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagcore.kernels.sparse import add_transposed_product, multiply_dense
+from tagcore.numeric.frozen import freeze
 from tagcore.shards import Arrays, Shards, row_shards
 from tagcore.training import FitContext
 
@@ -37,7 +38,7 @@ def label_rows(part: Arrays) -> sp.csr_matrix:
 def project_rows(part: Arrays, factors: np.ndarray) -> np.ndarray:
     """Gives X·factors, X the rows of a shard."""
     out = np.empty((part["indptr"].size - 1, factors.shape[1]), np.float32)
-    multiply_dense(part["data"], part["indices"], part["indptr"], factors, out)
+    multiply_dense(part["data"], part["indices"], part["indptr"], freeze(factors), out)
     return out
 
 

@@ -7,9 +7,10 @@ import numpy as np
 from tagcore.base import require_array
 from tagcore.baselines.ratings.biases import DampedBiases
 from tagcore.baselines.ratings.item_knn_kernel import alike_items, score_all, score_pairs
+from tagcore.numeric.frozen import freeze
 from tagcore.parameters import Real, Whole, limits
 from tagcore.ratings import Ratings, UserTaggings
-from tagcore.shards import Shard, Shards, freeze, row_shards
+from tagcore.shards import Shard, Shards, row_shards
 from tagcore.training import FitContext
 
 _SHARDS = 16

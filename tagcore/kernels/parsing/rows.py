@@ -7,6 +7,7 @@ token, start and end of the row), so one pass serves both a reader that stops an
 import numpy as np
 from numba import njit
 
+from tagcore.kernels.copying import copy_into
 from tagcore.kernels.parsing.characters import NEWLINE
 from tagcore.kernels.parsing.lines import count_byte, token_end
 
@@ -35,7 +36,7 @@ def note(bad, n_bad, data, line, rule, token, at_blanks, first, end):
     """
     if n_bad == bad.shape[0]:
         longer = np.empty((2 * n_bad, bad.shape[1]), np.int64)
-        longer[:n_bad] = bad
+        copy_into(longer, bad)
         bad = longer
     row = bad[n_bad]
     row[0], row[1], row[2], row[3] = line, rule, token, token_end(data, token, end, at_blanks)

@@ -21,7 +21,8 @@ def document_frequencies(data, indices, n_columns):
 def postings(data, indices, indptr, df, order):
     """(starts, rows): the rows with a value above 0, column after column, as they come in the order given."""
     starts = np.zeros(df.size + 1, np.uint64)
-    starts[1:] = np.cumsum(df)
+    for column in range(df.size):
+        starts[column + 1] = starts[column] + np.uint64(df[column])
     ends = starts[:-1].copy()
     rows = np.empty(starts[-1], np.uint32)
     for row in order:

@@ -9,9 +9,9 @@ from tagcore.base import require_array
 from tagcore.models.blend import kernel
 from tagcore.models.blend.pairs import Pairs
 from tagcore.models.blend.trees import Trees, no_trees, written_out
+from tagcore.numeric.frozen import freeze
 from tagcore.numeric.logistic import expit, logit
 from tagcore.scoring.calibration import logistic_fit
-from tagcore.shards import freeze
 
 FEWEST_DOCUMENTS = 400  # below which trees are no better than the curve
 _OUTER = 1e-3  # share of the pairs, at either end of a feature, that do not say how far it goes

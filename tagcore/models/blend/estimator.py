@@ -25,12 +25,12 @@ from tagcore.models.blend.pairs import (
     scored_pairs,
 )
 from tagcore.models.blend.trees import Trees
+from tagcore.numeric.frozen import freeze
 from tagcore.numeric.logistic import expit
 from tagcore.parameters import SEED, Whole, limits
 from tagcore.progress import no_progress
 from tagcore.scikit import clone
 from tagcore.scoring.explanation import Explanation
-from tagcore.shards import freeze
 from tagcore.tag_model import TagModel
 from tagcore.training import FitContext
 

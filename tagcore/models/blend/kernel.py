@@ -8,6 +8,7 @@ the six best others of the leading member.
 import numpy as np
 from numba import njit
 
+from tagcore.kernels.copying import copy_into
 from tagcore.kernels.ranking import best_of_row
 from tagcore.models.blend.trees import sum_of_trees
 
@@ -139,7 +140,7 @@ def with_products(features, n_members):
     n, width = features.shape
     out = np.empty((n, width + 4 * n_members), np.float64)
     for i in range(n):
-        out[i, :width] = features[i]
+        copy_into(out[i], features[i])
         _fill_products(features[i], n_members, out[i, width:])
     return out
 

@@ -17,6 +17,7 @@ from tagcore.models.bmlpl.hyper import new_shapes, new_tau, shape_step
 from tagcore.models.bmlpl.kernels.em import column_dots, expect_counts, sum_logs, weigh_rows
 from tagcore.models.bmlpl.rows import ShardRows, logistic, product_step
 from tagcore.models.bmlpl.solve import solve_exactly, solve_iteratively
+from tagcore.numeric.frozen import freeze
 from tagcore.shards import Arrays, Shard, Shards, contiguous
 from tagcore.training import Measures
 
@@ -150,7 +151,7 @@ def expect_rows(
         base = np.maximum(np.exp(digamma(m + shapes)), np.finfo(W.dtype).tiny) if geo else m + shapes
         U = base * scale
         m, counts = np.zeros_like(psi), np.zeros_like(V)
-        log_odds = expect_counts(rows.labels, rows.starts, U, V, m, counts)
+        log_odds = expect_counts(*freeze((rows.labels, rows.starts, U, V)), m, counts)
     sums = {"counts": counts, "objective": log_odds + _prior_of_rows(r, base, psi, e, m if geo else None)}
     if masked:
         return {"m": m, "psi": projected}, {**sums, "exposure": rows.exposure(U)}

@@ -20,6 +20,7 @@ from tagcore.models.bmlpl.kernels.gibbs import (
 )
 from tagcore.models.bmlpl.rows import ShardRows, logistic, product_step
 from tagcore.models.bmlpl.solve import solve_exactly, solve_iteratively
+from tagcore.numeric.frozen import freeze
 from tagcore.shards import Arrays, Shard, Shards
 from tagcore.training import Measures
 
@@ -144,7 +145,7 @@ def count_step(
     """Step: latent counts of the positives, and the sums that the draw of r needs."""
     rows, U, psi = shard.data, state["U"], state["psi"]
     m, counts = np.zeros_like(U), np.zeros(V.shape)
-    log_odds = draw_counts(rows.labels, rows.starts, U, V, key, shard.first, m, counts)
+    log_odds = draw_counts(*freeze((rows.labels, rows.starts, U, V)), key, shard.first, m, counts)
     sums = {"counts": counts, "log_likelihood": np.asarray(log_odds - U.sum(dtype=np.float64))}
     if learn_r:
         sums["tables"] = count_tables(m, r, table_key, shard.first)

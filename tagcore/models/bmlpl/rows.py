@@ -7,7 +7,8 @@ import scipy.sparse as sp
 
 from tagcore.kernels.sparse import multiply_dense_fused
 from tagcore.models.bmlpl.kernels.em import logistic_parts
-from tagcore.shards import Arrays, Shard, freeze
+from tagcore.numeric.frozen import freeze
+from tagcore.shards import Arrays, Shard
 
 CSR = tuple[np.ndarray, np.ndarray, np.ndarray]  # data, indices, indptr
 _BATCH = ("data", "indices", "indptr", "column_data", "column_indices", "column_indptr", "labels", "starts")
@@ -106,7 +107,7 @@ def batch_state(rows: ShardRows) -> Arrays:
 
 def _product(A: CSR, B: np.ndarray) -> np.ndarray:
     out = np.empty((A[2].size - 1, B.shape[1]), B.dtype)
-    multiply_dense_fused(*A, B, out)
+    multiply_dense_fused(*freeze(A), freeze(B), out)
     return out
 
 

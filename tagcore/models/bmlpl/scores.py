@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from tagcore.base import best_k
 from tagcore.kernels.sparse import multiply_dense_fused
 from tagcore.models.bmlpl.kernels.predict import survival, survival_of
+from tagcore.numeric.frozen import freeze, frozen_rows
 
 LARGEST_PSI = 60.0  # exp of it, to the power of a group of factors in the kernel, is still a float64
 _BOUND_MARGIN = 1 + 1e-4  # rounding of the float32 matrix product
@@ -27,7 +28,7 @@ def scores(X: sp.csr_matrix, draws: Draws, rate: float) -> np.ndarray:
 
     def score_draw(E: np.ndarray, topics: np.ndarray, shapes: np.ndarray) -> np.ndarray:
         out = np.empty((X.shape[0], topics.shape[1]))
-        survival(E, topics, shapes, out)
+        survival(E, *freeze((topics, shapes)), out)
         return out
 
     return _mean_over_draws(score_draw, X, draws, rate)
@@ -50,7 +51,7 @@ def screened_top_k(
 
     def score_draw(E: np.ndarray, topics: np.ndarray, shapes: np.ndarray) -> np.ndarray:
         out = np.empty(chosen.shape)
-        survival_of(E, topics, shapes, chosen, out)
+        survival_of(E, *freeze((topics, shapes, chosen)), out)
         return out
 
     at, best = best_k(_mean_over_draws(score_draw, X, draws, rate), k)
@@ -71,7 +72,7 @@ def _mean_over_draws(
 def _exponentials(X: sp.csr_matrix, weights: np.ndarray, rate: float) -> np.ndarray:
     """exp(psi) / rate in float64."""
     psi = np.empty((X.shape[0], weights.shape[1]), weights.dtype)
-    multiply_dense_fused(X.data, X.indices, X.indptr, weights, psi)
+    multiply_dense_fused(*frozen_rows(X), freeze(weights), psi)
     if len(weights) > X.shape[1]:
         psi += weights[-1]
     return np.exp(np.minimum(psi.astype(np.float64) - np.log(rate), LARGEST_PSI))

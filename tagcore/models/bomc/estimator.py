@@ -19,12 +19,12 @@ from tagcore.models.bomc.hierarchy import Siblings
 from tagcore.models.bomc.kernel import standard_scores
 from tagcore.models.bomc.learning import learn
 from tagcore.models.bomc.warn import warn_of_flips, warn_of_rows_learnt_before
+from tagcore.numeric.frozen import freeze
 from tagcore.numeric.normalise import normalise_rows
 from tagcore.scikit import check_random_state
 from tagcore.scoring.blocks import ScorePart, unknown_truth
 from tagcore.scoring.explanation import Explanation
 from tagcore.scoring.sharded import ShardedScores
-from tagcore.shards import freeze
 from tagcore.tag_model import TagModel
 from tagcore.training import FitContext
 

@@ -8,8 +8,9 @@ import scipy.sparse as sp
 
 from tagcore.models.bomc.kernel import count_rows, learn_rows, skew_margin
 from tagcore.models.bomc.truncated import make_table
+from tagcore.numeric.frozen import freeze
 from tagcore.scikit import check_random_state
-from tagcore.shards import Arrays, freeze
+from tagcore.shards import Arrays
 
 COUPLED, INDEPENDENT, MULTI_CLASS = range(3)
 VARIANTS = {"coupled": COUPLED, "independent": INDEPENDENT, "multi-class": MULTI_CLASS}

@@ -17,6 +17,7 @@ from tagcore.models.pmm.score_kernel import (
     share_score_rows,
 )
 from tagcore.models.pmm.tables import KernelTables, settings_of
+from tagcore.numeric.frozen import frozen_rows
 from tagcore.scikit import normalize
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def all_scores(model: "PMM", X: sp.csr_matrix) -> np.ndarray:
     """Scores of all tags of every row."""
     if model.scoring == "rerank":
         scores, voters = np.zeros((X.shape[0], model.n_labels_)), np.empty(X.shape[0], np.int64)
-        rerank_score_rows(*_kernel_rows(X), *_tables(model).search, scores, voters)
+        rerank_score_rows(*frozen_rows(X, np.float64), *_tables(model).search, scores, voters)
         scores[voters == 0] = model.popular_
         return scores
     posterior = log_posterior(model, X)
@@ -50,7 +51,7 @@ def best_tags_of_rows(model: "PMM", X: sp.csr_matrix, k: int) -> tuple[np.ndarra
     if model.scoring == "mix":
         return None
     tags, scores = np.empty((X.shape[0], k), np.int64), np.empty((X.shape[0], k))
-    rows, tables = _kernel_rows(X), _tables(model)
+    rows, tables = frozen_rows(X, np.float64), _tables(model)
     if model.scoring == "rerank":
         voters = np.empty(X.shape[0], np.int64)
         if rerank_rows(*rows, *tables.search, tags, scores, voters):  # some without a vote
@@ -68,7 +69,7 @@ def best_tags_of_rows(model: "PMM", X: sp.csr_matrix, k: int) -> tuple[np.ndarra
 def log_posterior(model: "PMM", X: sp.csr_matrix) -> np.ndarray:
     """ln P(class | document), rows × classes."""
     posterior = np.empty((X.shape[0], model.n_classes_))
-    posterior_rows(*_kernel_rows(X), _tables(model).mixture, posterior)
+    posterior_rows(*frozen_rows(X, np.float64), _tables(model).mixture, posterior)
     return posterior
 
 
@@ -91,7 +92,3 @@ def _tables(model: "PMM") -> KernelTables:
 
 def _sharing(model: "PMM") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return model.class_tag_starts_, model.class_tag_ids_, model.class_tag_shares_
-
-
-def _kernel_rows(X: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return X.data.astype(np.float64, copy=False), X.indices, X.indptr

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagcore.models.pmm.score_kernel import UNRANKED
+from tagcore.numeric.frozen import freeze
 from tagcore.numeric.normalise import normalise_rows
 
 Mixture = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, float, float]
@@ -25,12 +26,12 @@ class KernelTables:
     @classmethod
     def of(cls, model: Any) -> "KernelTables":
         """Spreads rates over words, and ranks the tags of every class."""
-        mixture = _mixture(model)
+        mixture = freeze(_mixture(model))
         return cls(
             model.rates_,
             settings_of(model),
             mixture,
-            (mixture, *_search(model)),
+            (mixture, *freeze(_search(model))),
             ranked_tags(model.tag_classes_, model.log_ranks_, model.n_classes_),
         )
 

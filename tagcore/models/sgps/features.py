@@ -12,7 +12,8 @@ import numpy as np
 
 from tagcore.models.sgps.basis import Basis
 from tagcore.numeric.dots import Matrix
-from tagcore.shards import Executor, Shards, freeze
+from tagcore.numeric.frozen import freeze
+from tagcore.shards import Executor, Shards
 
 Mode = Literal["store", "float32", "stream"]
 

@@ -7,6 +7,8 @@ that are looked up are numbers without a sign: those with one are asked each tim
 import numpy as np
 from numba import njit, uint32, uint64
 
+from tagcore.kernels.copying import copy_into
+
 FREE = {"reassoc", "contract", "nsz"}  # not "nnan" nor "ninf": what diverges must be seen
 
 
@@ -44,7 +46,7 @@ def gather(ids, values, vectors, columns):
         for q in range(ids.size):
             columns[d, q] = vectors[ids[q], d]
         d += 1
-    own[: ids.size] = values
+    copy_into(own, values)
     columns[:, ids.size : size] = 0.0
     return own[:size]
 

@@ -8,6 +8,7 @@ After its turn a user's residual is that of its new vector and the old items, wh
 import numpy as np
 from numba import njit, uint32, uint64
 
+from tagcore.kernels.copying import copy_into
 from tagcore.models.tagicofi.columns_kernel import (
     FREE,
     add_and_dot,
@@ -55,7 +56,7 @@ def descend(ratings, links, degrees, first, users, items, alpha, beta, step, seq
             new[d] = own[d] - slope[d]
             if not sequential:
                 add_and_dot(mine, slope[d], columns[d], columns[d])
-        wide[:width] = new
+        copy_into(wide, new)
         _scatter(ids[rated], mine, wide, width, asked)
     return error, roughness, squares
 

@@ -6,6 +6,8 @@ Someone without a rating and without a neighbour gets the fallback of the item, 
 import numpy as np
 from numba import njit
 
+from tagcore.kernels.copying import copy_into
+
 _BLOCK = 1024  # items whose scores stay in the nearest cache while all dimensions are added
 
 
@@ -41,7 +43,7 @@ def score_all(users, user_table, columns, item_table, means):
     for n in range(users.size):
         u, row = users[n], scores[n]
         if u < 0 or not live[u]:
-            row[:] = item_fallbacks
+            copy_into(row, item_fallbacks)
             continue
         _score_run(vectors[u], means[0] + biases[u], columns, item_biases, 0, row)
         for i in range(row.size):
@@ -76,7 +78,7 @@ def best_of_all(users, user_table, columns, item_table, unrated, means, seen, ex
                     part[unrated[dead] - first] = fallbacks[u]
                     dead += 1
             else:
-                part[:] = item_fallbacks[first : first + part.size]
+                copy_into(part, item_fallbacks[first : first + part.size])
             while at < end and rated[at] < first + part.size:
                 if rated[at] >= first:
                     part[rated[at] - first] = -np.inf

@@ -11,6 +11,7 @@ import math
 import numpy as np
 from numba import njit
 
+from tagcore.kernels.copying import copy_into
 from tagcore.models.tagicofi.columns_kernel import FREE, dot, five_dots, gather, scratch_columns, subtract_products
 
 
@@ -134,7 +135,7 @@ def solve_factored(factors, rights, solved):
     gram, inverses = np.zeros((width, width)), np.empty(width)
     for i in range(n):
         _unpack(factors[i], gram, inverses)
-        solved[i] = rights[i]
+        copy_into(solved[i], rights[i])
         _forward(gram, inverses, solved[i])
         _backward(gram, inverses, solved[i])
 

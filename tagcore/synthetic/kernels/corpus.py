@@ -7,6 +7,7 @@ topics, any word, any tag, then per topic its words, per topic its tag slots, pe
 import numpy as np
 from numba import njit
 
+from tagcore.kernels.copying import copy_into
 from tagcore.kernels.random.streams import open_stream, uniform
 
 TOPICS, ANY_WORD, ANY_TAG, FIRST_TOPIC = 0, 1, 2, 3
@@ -186,7 +187,7 @@ def render(word_starts, words, name_starts, names, first, sentence, full_stop):
                 out[at] = 32
                 at += 1
             a, b = name_starts[words[w]], name_starts[words[w] + 1]
-            out[at : at + b - a] = names[a:b]
+            copy_into(out[at:], names[a:b])
             if left == 0:
                 left = sentence + (first + i + w - word_starts[i]) % 7
                 if 97 <= out[at] <= 122:

@@ -6,6 +6,7 @@ Row t of the alias tables draws a place in `words`, one of topic t; the last row
 import numpy as np
 from numba import njit
 
+from tagcore.kernels.copying import copy_into
 from tagcore.kernels.random.streams import draw_alias, normal, open_stream, uniform
 
 SPREAD = 0.70  # of the logarithm of a story's length; Reuters' is 0.70
@@ -38,7 +39,8 @@ def draw_stories(
         open_stream(seed, first + i, state)
         sizes[i] = _length(centre, n_words, state)
     row_starts = np.zeros(n + 1, np.int64)
-    row_starts[1:] = np.cumsum(sizes)
+    for i in range(n):
+        row_starts[i + 1] = row_starts[i] + sizes[i]
     indices, counts = np.empty(row_starts[n], np.int32), np.empty(row_starts[n], np.float32)
 
     used = np.zeros(n_words, np.int32)
@@ -86,7 +88,7 @@ def _topics(story, n_frozen, label_starts, labels, stray, about, shares, state):
     """
     a, b = label_starts[story], label_starts[story + 1]
     n = b - a
-    about[:n] = labels[a:b]
+    copy_into(about, labels[a:b])
     if uniform(state) < stray:
         other = int(uniform(state) * n_frozen)
         c, d = label_starts[other], label_starts[other + 1]

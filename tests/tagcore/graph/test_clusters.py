@@ -11,6 +11,7 @@ from tagcore.graph.clusters import LOCAL_EDGES, CutLearner, clusters_of, column_
 from tagcore.graph.cuts import best_cut
 from tagcore.graph.halving import edges_of, halve
 from tagcore.graph.shard_kernel import differences_of_edges
+from tagcore.numeric.frozen import freeze
 from tagcore.shards import Shards, row_shards
 from tagcore.training import train
 from tests.tagcore.graph.whole_graph import normalised_cut, whole_graph
@@ -57,7 +58,8 @@ def test_the_cut_at_every_place_is_that_of_the_definition(seed):
     places[order] = np.arange(m + n)
     degrees = np.concatenate([np.asarray(weights.sum(axis=1)).ravel(), np.asarray(weights.sum(axis=0)).ravel()])
     differences = np.zeros(m + n)
-    differences_of_edges(edges_of(weights), np.arange(m), places[:m], places[m:], np.ones(n), differences)
+    nodes = freeze((np.arange(m), places[:m], places[m:], np.ones(n)))
+    differences_of_edges(edges_of(weights), *nodes, differences)
     cut = best_cut(differences, degrees[order], order < m, 1)
     expected = []
     for size in range(1, m + n):

@@ -7,6 +7,8 @@ not depend on its neighbours.
 import numpy as np
 from numba import njit
 
+from tagcore.kernels.copying import copy_into
+
 
 @njit(cache=True, nogil=True)
 def _diagonal(data, indices, indptr, curvature, penalty, out):
@@ -100,6 +102,6 @@ def solve_systems(data, indices, indptr, curvature, penalty, r, tol, max_iter, s
         for c in range(columns):
             active[c] &= dots[c] > goal[c]
             factors[c] = after[c] / rho[c] if active[c] else 0.0
-        rho[:] = after
+        copy_into(rho, after)
         _add_columns(image, factors, direction)
-        direction[:] = image
+        copy_into(direction, image)

@@ -3,6 +3,8 @@
 import numpy as np
 from numba import njit
 
+from tagcore.kernels.copying import copy_into
+
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _steps_of_row(scores, tags, first, square, cost, squared, steps):
@@ -48,7 +50,7 @@ def learn_rows(data, indices, indptr, order, tag_ids, tag_starts, first, cost, s
             square += data[p] * data[p]
         if square == 0.0 and not squared:
             continue  # PA-I has no step without a direction
-        scores[:] = intercept
+        copy_into(scores, intercept)
         for p in range(start, stop):
             value, row = data[p], weights[indices[p]]
             for c in range(columns):

@@ -4,6 +4,7 @@ import numpy as np
 from numba import njit
 
 from tagcore.baselines.low_rank.kernels.dots import dot
+from tagcore.kernels.copying import copy_into
 
 _SHAPE, _RATE = np.float32(1e-6), np.float32(1e-6)  # of the gamma prior of every precision: as good as none
 
@@ -50,7 +51,7 @@ def infer_tags(guesses, projection, noise, rounds, ids, starts, truth, means):
     variances, spread = np.empty(tags, np.float32), np.empty(tags, np.float32)  # 1 / E[a]; var[y]
     for i in range(guesses.shape[0]):
         variances[:] = 1.0
-        rest[:] = guesses[i]
+        copy_into(rest, guesses[i])
         for p in range(starts[i], starts[i + 1]):
             variances[ids[p]] = 0.0
             for k in range(small):
@@ -61,10 +62,10 @@ def infer_tags(guesses, projection, noise, rounds, ids, starts, truth, means):
                 for j in range(tags):
                     scaled[k, j] = projection[k, j] * variances[j]
             _factor(scaled, projection, noise, lower)
-            right[:] = rest
+            copy_into(right, rest)
             _substitute(lower, scaled, right)
             mean[:] = 0.0
-            spread[:] = variances
+            copy_into(spread, variances)
             for k in range(small):
                 for j in range(tags):
                     mean[j] += scaled[k, j] * right[k]

@@ -9,7 +9,8 @@ from scipy.special import digamma
 from tagcore import shards as tagcore_shards
 from tagcore.models.bmlpl.gibbs import GibbsLearner, GibbsSettings
 from tagcore.models.bmlpl.rows import ShardRows
-from tagcore.shards import Shards, freeze
+from tagcore.numeric.frozen import freeze
+from tagcore.shards import Shards
 
 ROWS, WORDS, LABELS, TOPICS, REPLICATES = 12, 3, 3, 2, 1500
 E0, F0, A0, B0, ETA = 2.0, 2.0, 5.0, 4.0, 0.7

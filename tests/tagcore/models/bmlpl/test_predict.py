@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tagcore.models import BMLPL
 from tagcore.models.bmlpl.kernels.predict import survival, survival_of
 from tagcore.models.bmlpl.scores import Draws, scores, screened_top_k
+from tagcore.numeric.frozen import freeze
 from tests.tagcore.models.bmlpl.problems import planted
 
 
@@ -51,7 +52,7 @@ def test_no_product_overflows(psi, shapes, seed):
     V = np.random.default_rng(seed).dirichlet(np.full(5, 0.1), len(psi))
     V[:, 0] = 1.0  # the largest there can be
     out = np.empty((1, 5))
-    survival(E, V, r, out)
+    survival(E, *freeze((V, r)), out)
     np.testing.assert_allclose(out, r @ np.log1p(E.T * V)[None], rtol=1e-9, atol=1e-9 * r.sum())
 
 
@@ -83,9 +84,10 @@ def test_chosen_labels_have_the_bits_of_all():
     draws, X = _draws(topics=21), _rows()
     E = np.exp(X.toarray() @ draws.weights[0, :-1])
     every, some = np.empty((12, 40)), np.empty((12, 9))
-    survival(E, draws.topics[0], draws.shapes[0], every)
+    drawn = freeze((draws.topics[0], draws.shapes[0]))
+    survival(E, *drawn, every)
     chosen = np.random.default_rng(0).integers(40, size=some.shape)
-    survival_of(E, draws.topics[0], draws.shapes[0], chosen, some)
+    survival_of(E, *drawn, freeze(chosen), some)
     assert np.array_equal(some, np.take_along_axis(every, chosen, axis=1))
 
 

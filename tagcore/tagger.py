@@ -224,15 +224,16 @@ class Tagger:
             (writer.folder / HEAD).write_text(json.dumps(head), encoding="utf-8")
 
     @classmethod
-    def load(cls, folder: Path | str, mapped: bool = False) -> "Tagger":
-        """The tagger that `save` stored; `mapped` is for a short use of its model, see `Estimator.load`."""
+    def load(cls, folder: Path | str, mapped: bool = False, verify: bool = True) -> "Tagger":
+        """The tagger that `save` stored; `mapped` is for a short use of its model, see `Estimator.load`; without
+        `verify` the caller compares hashes, see `Dataset.open_and_verify_beside`."""
         if Path(folder, "model.json").is_file() and not Path(folder, MANIFEST).exists():
             raise StoreError(
                 f"{folder}: holds a model alone, which knows neither words nor names of tags: read it with "
                 "`load` of its class, or store it as `Tagger(vectoriser, model, tag_names).save(folder)` "
                 "(from tagcore.tagger), which takes raw text"
             )
-        data = Dataset.open(folder, "model")
+        data = Dataset.open(folder, "model", verify=verify)
         head = json.loads((data.folder / HEAD).read_text(encoding="utf-8"))
         name = head.get("calibrator")
         if name is not None and name not in CALIBRATORS:

@@ -18,10 +18,10 @@ class _Without:
 def import_less() -> None:
     """Spares what libraries import wherever they can and a model does as well without, a tenth of the start.
 
-    From now on pyarrow finds no pandas and numba no cffi; and parts of numpy are imported when they are used, not when
-    scipy asks for all its names.
+    From now on pyarrow finds no pandas, numba no cffi and no yaml; and parts of numpy are imported when they are used,
+    not when scipy asks for all its names.
     """
-    sys.meta_path.insert(0, _Without({"pandas", "cffi"} - sys.modules.keys()))
+    sys.meta_path.insert(0, _Without({"pandas", "cffi", "yaml"} - sys.modules.keys()))
     for part in ("f2py", "testing"):
         _import_at_use("numpy", part)
 

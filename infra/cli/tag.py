@@ -218,9 +218,12 @@ def load_tagger(model: str | None, home: Path | None) -> "Tagger":
     """From a folder, a registry address, or the one champion of the state folder's registry."""
     from infra.cli.fewer_imports import import_less
     from infra.cli.model_folder import served_folder
+    from tagcore.store.datasets import MANIFEST, Dataset
 
     folder = served_folder(model, home, "model")
     import_less()  # not before: MLflow may have been asked, which does need it
-    from tagcore.tagger import Tagger
+    is_stored = (folder / MANIFEST).is_file()  # if not, loading says what it is instead
+    with Dataset.open_and_verify_beside(folder, "model") if is_stored else nullcontext():  # while imports take as long
+        from tagcore.tagger import Tagger
 
-    return Tagger.load(folder)
+        return Tagger.load(folder, mapped=True, verify=False)

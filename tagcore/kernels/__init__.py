@@ -1,5 +1,8 @@
 """Arithmetic in numba: plain arrays in and out, no classes, one thread."""
 
-from tagcore.kernels.compiled import lock_compiled_kernels
+from tagcore.inference_only import serves_only
+from tagcore.kernels.compiled import load_without_compiler, lock_compiled_kernels
 
 lock_compiled_kernels()
+if serves_only():
+    load_without_compiler()

@@ -12,8 +12,10 @@ from contextlib import contextmanager, suppress
 from functools import wraps
 from typing import Any
 
+from numba.core.caching import Cache
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
+from numba.core.runtime import rtsys
 
 _held: set[str] = set()  # locks of this process, whose threads compile one after the other
 
@@ -55,6 +57,21 @@ def lock_compiled_kernels() -> None:
     circle, so neither do those that wait."""
     if not hasattr(Dispatcher.compile, "__wrapped__"):
         Dispatcher.compile = _one_at_a_time(Dispatcher.compile)  # type: ignore[method-assign]
+
+
+def load_without_compiler() -> None:
+    """Makes this process load kernels that are on disk without readying the compiler first, a tenth of the start of a
+    command. A kernel that is not there is compiled as ever."""
+    Cache.load_overload = _load_alone
+
+
+def _load_alone(cache: Any, signature: Any, target: Any) -> Any:
+    rtsys.initialize(target)  # all that compiled code calls; what numba readies beside it is for its compiler
+    with cache._guard_against_spurious_io_errors():
+        kernel = cache._load_overload(signature, target)
+    if kernel is None:
+        target.refresh()
+    return kernel
 
 
 def is_on_disk(kernel: Any) -> bool:

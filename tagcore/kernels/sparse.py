@@ -116,15 +116,26 @@ def unit_rows(data, indptr):
 
 
 @njit(cache=True, nogil=True)
+def first_at_least(values, low, high, wanted):
+    """The place of the first of the rising values[low:high] that is at least as large as wanted, or `high`."""
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True, nogil=True)
 def column_range(data, indices, indptr, start, stop):
     """(data, indices, indptr) of the columns start..stop - 1 of CSR rows whose columns rise, numbered from 0."""
     n = indptr.size - 1
     first = np.empty(n, np.int64)
     starts = np.zeros(n + 1, indptr.dtype)
     for i in range(n):
-        row = indices[indptr[i] : indptr[i + 1]]
-        first[i] = indptr[i] + np.searchsorted(row, start)
-        starts[i + 1] = starts[i] + indptr[i] + np.searchsorted(row, stop) - first[i]
+        first[i] = first_at_least(indices, indptr[i], indptr[i + 1], start)
+        starts[i + 1] = starts[i] + first_at_least(indices, first[i], indptr[i + 1], stop) - first[i]
     values = np.empty(starts[n], data.dtype)
     columns = np.empty(starts[n], indices.dtype)
     for i in range(n):

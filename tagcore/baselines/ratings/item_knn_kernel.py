@@ -5,6 +5,8 @@ import math
 import numpy as np
 from numba import njit
 
+from tagcore.kernels.sparse import first_at_least
+
 
 @njit(cache=True, nogil=True)
 def alike_items(first, last, by_item, by_user, squares, k, shrinkage):
@@ -65,15 +67,9 @@ def score_pairs(users, items, starts, rated, residuals, ids, likeness, scores):
             j = ids[i, c]
             if j < 0:
                 break
-            low, high = starts[u], starts[u + 1]
-            while low < high:
-                middle = (low + high) // 2
-                if rated[middle] < j:
-                    low = middle + 1
-                else:
-                    high = middle
-            if low < starts[u + 1] and rated[low] == j:
-                above += likeness[i, c] * residuals[low]
+            at = first_at_least(rated, starts[u], starts[u + 1], j)
+            if at < starts[u + 1] and rated[at] == j:
+                above += likeness[i, c] * residuals[at]
                 below += likeness[i, c]
         if below > 0.0:
             scores[n] += above / below

@@ -10,6 +10,7 @@ from numba import njit
 
 from tagcore.kernels.copying import copy_into
 from tagcore.kernels.ranking import best_of_row
+from tagcore.kernels.sparse import first_at_least
 from tagcore.models.blend.trees import sum_of_trees
 
 RANKS = 40  # ranks that are told apart
@@ -34,14 +35,8 @@ def best_ranks(scores):
 @njit(cache=True, nogil=True)
 def _met(tag, other, starts, tags, counts):
     """How many documents have both tags."""
-    low, high = starts[other], starts[other + 1]
-    while low < high:
-        middle = (low + high) // 2
-        if tags[middle] < tag:
-            low = middle + 1
-        else:
-            high = middle
-    return counts[low] if low < starts[other + 1] and tags[low] == tag else 0
+    at = first_at_least(tags, starts[other], starts[other + 1], tag)
+    return counts[at] if at < starts[other + 1] and tags[at] == tag else 0
 
 
 @njit(cache=True, nogil=True)

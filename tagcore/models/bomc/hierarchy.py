@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import log_ndtr, ndtri_exp
 
 
 class Siblings:
@@ -53,6 +52,8 @@ class Siblings:
         """Turns scores given the parent into scores of having the tag and all above it: probabilities multiply."""
         if self.flat:
             return z
+        from scipy.special import log_ndtr, ndtri_exp  # here: few models have one, and all start the sooner
+
         joint = log_ndtr(z)
         for level in self.levels:
             joint[:, level] += joint[:, self.parents[level]]

@@ -2,6 +2,8 @@
 
 import importlib
 import multiprocessing
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -83,3 +85,24 @@ def test_a_kernel_is_on_disk_once_it_was_compiled(kernels):
     assert not is_on_disk(kernels.double)
     assert kernels.double(2) == 4
     assert is_on_disk(kernels.double)
+
+
+SERVED = """
+import sys
+from tagcore.inference_only import serve_only
+serve_only()
+import tagcore.kernels
+sys.path.insert(0, sys.argv[1])
+import even_numbers
+assert even_numbers.double(2) == 4
+assert "numba.typed.typedlist" not in sys.modules  # one of many that only the compiler imports
+assert even_numbers.next_even(2) == 6
+assert "numba.typed.typedlist" in sys.modules
+"""
+
+
+def test_a_process_that_only_serves_loads_kernels_without_the_compiler_and_compiles_what_is_missing(kernels, tmp_path):
+    assert kernels.double(2) == 4
+    done = subprocess.run([sys.executable, "-c", SERVED, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert is_on_disk(kernels.next_even)

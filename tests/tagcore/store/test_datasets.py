@@ -225,6 +225,21 @@ def test_an_altered_file(folder):
     assert_refused(folder, "documents.parquet: sha256 .* altered")
 
 
+def test_hashes_are_compared_while_a_set_is_read(folder):
+    with Dataset.open_and_verify_beside(folder, "corpus") as data:
+        assert data.names("tags") == ["apple", "pear", "green"]
+    path = folder / "documents.parquet"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    altered = pytest.raises(StoreError, match=r"documents\.parquet: sha256 .* altered")
+    with altered, Dataset.open_and_verify_beside(folder, "corpus"):
+        pass
+    with altered as caught, Dataset.open_and_verify_beside(folder, "corpus"):
+        raise IndexError("what such content leads to")
+    assert isinstance(caught.value.__context__, IndexError)
+
+
 def test_without_verification_the_foot_of_a_file_is_still_read(folder):
     path = folder / "documents.parquet"
     path.write_bytes(bytes(path.stat().st_size))

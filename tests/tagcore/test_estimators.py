@@ -17,8 +17,9 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
-from tagcore.base import load_estimator, registered_models
+from tagcore.base import from_parts, load_estimator, registered_models
 from tagcore.features.rows import InMemory
+from tagcore.numeric.frozen import freeze
 from tagcore.shards import InProcess
 from tagcore.tag_model import TagModel
 from tests.problems import TOPICS, noisy, obvious, problems
@@ -209,8 +210,8 @@ def test_a_stored_model_is_asked_with_the_kernels_that_were_compiled_for_the_fit
     fitted.top_k(X, 3), fitted.predict_proba(X)
     before = {name: len(kernel.overloads) for name, kernel in _kernels().items()}
     for rows in (X, _frozen(X.copy())):
-        for mapped in (False, True):
-            asked = load_estimator(tmp_path / "model", mapped)
+        stored = (load_estimator(tmp_path / "model", mapped) for mapped in (False, True))
+        for asked in (*stored, from_parts(freeze(fitted.parts()))):  # the last as workers get it
             asked.top_k(rows, 3), asked.predict_proba(rows)
     after = {name: len(kernel.overloads) for name, kernel in _kernels().items()}
     after.pop("tagcore.kernels.sparse.are_clean_rows")  # looks at rows before anything is made of them

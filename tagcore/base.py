@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike
 from safetensors.numpy import load_file
 
 from tagcore.kernels.ranking import best_of_rows
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 from tagcore.parameters import Limit, check_limits
 from tagcore.scikit import BaseEstimator, check_is_fitted
 from tagcore.shards import contiguous

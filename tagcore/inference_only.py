@@ -4,7 +4,8 @@ _only = False
 
 
 def serve_only() -> None:
-    """Promises that this process fits nothing: models then do without scikit-learn, whose import takes a second.
+    """Promises that this process fits nothing: models then do without scikit-learn, whose import takes a second, and
+    kernels that are on disk without the compiler.
 
     Models that are imported already stay as they are.
     """

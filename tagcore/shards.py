@@ -18,7 +18,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 from tagcore.store.storage import Storage, storage_of
 
 Arrays = dict[str, np.ndarray]

@@ -1,4 +1,4 @@
-"""`tagflow schedule`: what Prefect runs by itself, and when."""
+"""`tagflow schedule`: what Prefect runs by itself, and when. The times that are shipped: `infra/prefect.yaml`."""
 
 import re
 from pathlib import Path

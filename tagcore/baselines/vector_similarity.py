@@ -8,7 +8,7 @@ from tagcore.baselines.knn.estimator import Postings, inverted_index
 from tagcore.baselines.knn.kernel import score_rows, suggest_rows
 from tagcore.baselines.popular import document_shares, require_shares
 from tagcore.features.rows import Rows, load_all
-from tagcore.numeric.frozen import freeze, frozen_rows
+from tagcore.numeric.read_only import freeze, frozen_rows
 from tagcore.parameters import Choice, Whole, WholeOrShare, limits
 from tagcore.tag_model import TagModel
 from tagcore.text.selection import SelectWords

@@ -23,7 +23,7 @@ from tagcore.graph.shard_kernel import (
     row_means,
     times_gram,
 )
-from tagcore.numeric.frozen import freeze, frozen_rows
+from tagcore.numeric.read_only import freeze, frozen_rows
 from tagcore.shards import Arrays, Shard
 
 Edges = tuple[np.ndarray, np.ndarray, np.ndarray]

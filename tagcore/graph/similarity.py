@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from tagcore.graph.profiles import TagProfiles
 from tagcore.graph.similarity_kernel import COSINE, EUCLIDEAN, FULL_COSINE, OWN_PEARSON, PEARSON, alike_rows
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 from tagcore.shards import Executor, Shard, Shards, row_shards
 
 MEASURES = ("cosine", "pearson", "euclidean")

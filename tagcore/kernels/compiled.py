@@ -3,6 +3,8 @@
 Workers of a cluster, or runs side by side, ask for the same kernels at the same moment. numba would let each of them
 compile; and as it numbers the files of a function's signatures by what its index holds at that moment, two that
 compile different signatures at once may take the same number, and one then runs the machine code of the other.
+
+A process that only asks stored models loads what is compiled without readying the compiler, as `tagcore.kernels` says.
 """
 
 import fcntl

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tagcore.labelling.kernels.best_rows import keep_best_rows
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 from tagcore.scoring.blocks import LocalScores, PartitionedScores, ScoreBlocks, ScorePart, unknown_truth
 
 

@@ -21,7 +21,7 @@ from tagcore.labelling.kernels.expected_f import (
     mark_streaming,
 )
 from tagcore.labelling.posterior import Posterior
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 from tagcore.scoring.blocks import PartitionedScores, ScoreBlocks, ScorePart
 from tagcore.shards import Arrays
 

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from tagcore.label_matrix import label_matrix
 from tagcore.metrics.kernels.pairs import add_label_pairs, sort_segments, twice_above
 from tagcore.metrics.row_ranking import LabelRanking, rank_rows
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 from tagcore.scoring.blocks import LocalScores, PartitionedScores, ScoreBlocks, ScorePart
 from tagcore.shards import Arrays
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from tagcore.label_matrix import present_labels
 from tagcore.labelling.labels import top_k_labels
 from tagcore.metrics.kernels import labels as kernels
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 
 
 class Quality(NamedTuple):

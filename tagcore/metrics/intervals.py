@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from tagcore.metrics.kernels.bootstrap import resampled_sums
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 from tagcore.label_matrix import label_matrix
 from tagcore.metrics.kernels import kendall as kernels
 from tagcore.metrics.ranking import mark_hits
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 
 
 class SuggestedOrder(NamedTuple):

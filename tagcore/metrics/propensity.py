@@ -14,7 +14,7 @@ from tagcore.label_matrix import label_matrix
 from tagcore.metrics.intervals import Ratio
 from tagcore.metrics.kernels import hits as kernels
 from tagcore.metrics.ranking import mark_hits
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 
 
 class PropensityCurve(NamedTuple):

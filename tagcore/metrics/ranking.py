@@ -13,7 +13,7 @@ import numpy as np
 from tagcore.label_matrix import present_labels
 from tagcore.metrics.intervals import Ratio
 from tagcore.metrics.kernels import hits as kernels
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 
 
 @dataclass(frozen=True, eq=False)

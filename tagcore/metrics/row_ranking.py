@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagcore.metrics.kernels import row_ranking as kernels
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 from tagcore.scoring.blocks import ScorePart
 from tagcore.shards import Arrays
 

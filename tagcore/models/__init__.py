@@ -1,4 +1,4 @@
-"""The published models, one package each, and the blend of them with others."""
+"""The published models, one package each, and a blend of them with others; what a model is: `tagcore/tag_model.py`."""
 
 from typing import TYPE_CHECKING
 

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from tagcore.kernels.sparse import column_range, place_rows
 from tagcore.numeric.flat_copy import flat_copy
-from tagcore.numeric.frozen import frozen_rows
+from tagcore.numeric.read_only import frozen_rows
 
 
 def take_columns(X: sp.csr_matrix, start: int, stop: int) -> sp.csr_matrix:

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagcore.kernels.sparse import add_sparse_product, multiply_dense
-from tagcore.numeric.frozen import freeze, frozen_rows
+from tagcore.numeric.read_only import freeze, frozen_rows
 
 Matrix: TypeAlias = Any  # a dense array or CSR rows
 

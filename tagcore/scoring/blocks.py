@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 
 KEPT_CELLS = 20_000_000  # up to 160 MB of scores are kept rather than made by the model again
 

@@ -1,7 +1,8 @@
 """Data sets on disk: folders of parquet files, each with a manifest that says what it is and proves it.
 
 The manifest holds the kind, schema version, counts, the key (a hash of inputs and parameters, known before the
-work is done) and the hash of every file. A folder appears by one rename, so it is whole or not there.
+work is done) and the hash of every file. A folder appears by one rename, so it is whole or not there. A stored model is
+such a folder, too: its hashes are compared here, before it is read or meanwhile. The columns of tables: `schemas.py`.
 """
 
 import hashlib

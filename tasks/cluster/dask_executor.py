@@ -20,7 +20,7 @@ from dask.task_spec import Task, TaskRef
 from dask.typing import Key
 from distributed import Client
 
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 from tagcore.shards import Arrays
 from tagcore.store.storage import Storage
 from tasks.cluster.monitor import ClusterMonitor

@@ -317,7 +317,7 @@ TAGCORE = (
     ),
     Fault(
         "a step may write to what it was given",
-        "tagcore/numeric/frozen.py",
+        "tagcore/numeric/read_only.py",
         "        value.setflags(write=False)\n",
         "",
         "tests/tagcore/test_shards.py",

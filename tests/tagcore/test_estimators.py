@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from tagcore.base import from_parts, load_estimator, registered_models
 from tagcore.features.rows import InMemory
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 from tagcore.shards import InProcess
 from tagcore.tag_model import TagModel
 from tests.problems import TOPICS, noisy, obvious, problems

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from safetensors import SafetensorError
 from threadpoolctl import threadpool_info
 
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 from tagcore.shards import InProcess, Shards, row_shards
 
 

@@ -11,7 +11,7 @@ from tagcore.baselines.knn.kernel import score_rows, similarities, suggest, sugg
 from tagcore.baselines.popular import document_shares, require_shares
 from tagcore.features.rows import Rows, load_all
 from tagcore.kernels.neighbours import nearest
-from tagcore.numeric.frozen import freeze, frozen_rows
+from tagcore.numeric.read_only import freeze, frozen_rows
 from tagcore.parameters import Choice, Real, Whole, limits
 from tagcore.scikit import normalize
 from tagcore.tag_model import TagModel

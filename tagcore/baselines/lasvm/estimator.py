@@ -11,9 +11,9 @@ from tagcore.baselines.lasvm.kernel import learn_tag
 from tagcore.baselines.margin import MarginModel
 from tagcore.features.rows import Rows, load_all
 from tagcore.kernels.sparse import add_sparse_product
-from tagcore.numeric.frozen import freeze, frozen_rows
 from tagcore.numeric.logistic import expit
 from tagcore.numeric.normalise import normalise_rows
+from tagcore.numeric.read_only import freeze, frozen_rows
 from tagcore.numeric.row_orders import pass_orders
 from tagcore.parameters import FLAG, MOST_BYTES, POSITIVE, ROUNDS, SEED, Choice, Whole, limits
 from tagcore.scikit import warn_of_convergence

@@ -6,8 +6,8 @@ import scipy.sparse as sp
 from tagcore.base import require_array
 from tagcore.baselines.margin import MarginModel
 from tagcore.kernels.sparse import multiply_dense
-from tagcore.numeric.frozen import freeze, frozen_rows
 from tagcore.numeric.normalise import normalise_rows
+from tagcore.numeric.read_only import freeze, frozen_rows
 from tagcore.scoring.explanation import Explanation
 
 

@@ -13,9 +13,9 @@ import numpy as np
 from tagcore.baselines.linear.kernels.newton import solve_systems
 from tagcore.baselines.linear.tag_blocks import BlockSettings, Solution
 from tagcore.kernels.sparse import add_transposed_product, multiply_dense
-from tagcore.numeric.frozen import freeze
 from tagcore.numeric.logistic import logit
 from tagcore.numeric.losses import LOSSES
+from tagcore.numeric.read_only import freeze
 from tagcore.shards import Arrays
 
 LANES = 32  # columns of a block: the fewest that compile to whole vectors. Memory is about 1.5 KB per document

@@ -8,8 +8,8 @@ from tagcore.base import restore_on_failure
 from tagcore.baselines.linear.dense import _DenseLinear
 from tagcore.baselines.linear.kernels.passive_aggressive import learn_rows
 from tagcore.features.rows import Rows, load_all
-from tagcore.numeric.frozen import freeze, frozen_rows
 from tagcore.numeric.logistic import expit
+from tagcore.numeric.read_only import freeze, frozen_rows
 from tagcore.numeric.row_orders import pass_orders
 from tagcore.parameters import FLAG, POSITIVE, ROUNDS, SEED, SIZE, Choice, limits
 from tagcore.shards import Arrays, row_shards

@@ -13,7 +13,7 @@ from tagcore.baselines.linear.newton import NewtonSettings, solve_by_newton
 from tagcore.baselines.linear.tag_blocks import rows_with_constant
 from tagcore.features.rows import Rows, load_all
 from tagcore.kernels.sparse import lower_gram
-from tagcore.numeric.frozen import frozen_rows
+from tagcore.numeric.read_only import frozen_rows
 from tagcore.parameters import FLAG, POSITIVE, ROUNDS, SIZE, Choice, limits
 from tagcore.scikit import warn_of_convergence
 from tagcore.shards import Arrays, Shard, Shards, row_shards

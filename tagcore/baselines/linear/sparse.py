@@ -10,9 +10,9 @@ from tagcore.baselines.linear.tag_blocks import BlockSettings, Solver, solve_tag
 from tagcore.baselines.margin import MarginModel
 from tagcore.features.rows import Rows, load_all
 from tagcore.kernels.sparse import add_sparse_product
-from tagcore.numeric.frozen import freeze, frozen_rows
 from tagcore.numeric.logistic import expit
 from tagcore.numeric.normalise import normalise_rows
+from tagcore.numeric.read_only import freeze, frozen_rows
 from tagcore.parameters import MOST_BYTES, Whole
 from tagcore.scikit import warn_of_convergence
 from tagcore.scoring.explanation import Explanation

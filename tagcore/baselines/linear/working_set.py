@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from tagcore.baselines.linear.kernels.dual_coordinate import dual_descent
 from tagcore.baselines.linear.tag_blocks import BlockSettings, Solution, rows_with_constant
 from tagcore.kernels.sparse import multiply_dense
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 from tagcore.shards import Arrays
 
 LANES = 16  # tags per block

@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from tagcore.base import require_array
 from tagcore.features.rows import XY, Rows, load_all
 from tagcore.kernels.sparse import multiply_dense
-from tagcore.numeric.frozen import freeze, frozen_rows
 from tagcore.numeric.normalise import normalise_rows
+from tagcore.numeric.read_only import freeze, frozen_rows
 from tagcore.parameters import WholeOrShare
 from tagcore.shards import Arrays, Executor, Shard, Shards
 from tagcore.tag_model import TagModel

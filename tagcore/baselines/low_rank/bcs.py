@@ -13,7 +13,7 @@ from tagcore.baselines.low_rank.kernels.bcs import infer_tags
 from tagcore.baselines.low_rank.shards import label_rows, project_rows, shards_with_cells, sum_by_word
 from tagcore.features.rows import Rows
 from tagcore.numeric.conjugate_gradients import conjugate_gradients, inner_products, residuals_fall_to
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 from tagcore.parameters import FLAG, POSITIVE, SEED, Whole, limits
 from tagcore.scikit import check_random_state
 from tagcore.shards import Arrays, Shard, Shards

@@ -9,7 +9,7 @@ from scipy.linalg import cholesky, eigh, solve_triangular
 
 from tagcore.baselines.low_rank.base import RANK, _LowRank, on_one_thread
 from tagcore.kernels.sparse import lower_gram
-from tagcore.numeric.frozen import frozen_rows
+from tagcore.numeric.read_only import frozen_rows
 from tagcore.parameters import FLAG, POSITIVE, Whole, limits
 from tagcore.shards import Arrays, row_shards
 from tagcore.training import FitContext

@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagcore.kernels.sparse import add_transposed_product, multiply_dense
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 from tagcore.shards import Arrays, Shards, row_shards
 from tagcore.training import FitContext
 

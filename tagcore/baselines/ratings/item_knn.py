@@ -7,7 +7,7 @@ import numpy as np
 from tagcore.base import require_array
 from tagcore.baselines.ratings.biases import DampedBiases
 from tagcore.baselines.ratings.item_knn_kernel import alike_items, score_all, score_pairs
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 from tagcore.parameters import Real, Whole, limits
 from tagcore.ratings import Ratings, UserTaggings
 from tagcore.shards import Shard, Shards, row_shards

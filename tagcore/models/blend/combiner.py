@@ -9,8 +9,8 @@ from tagcore.base import require_array
 from tagcore.models.blend import kernel
 from tagcore.models.blend.pairs import Pairs
 from tagcore.models.blend.trees import Trees, no_trees, written_out
-from tagcore.numeric.frozen import freeze
 from tagcore.numeric.logistic import expit, logit
+from tagcore.numeric.read_only import freeze
 from tagcore.scoring.calibration import logistic_fit
 
 FEWEST_DOCUMENTS = 400  # below which trees are no better than the curve

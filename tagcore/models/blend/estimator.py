@@ -25,8 +25,8 @@ from tagcore.models.blend.pairs import (
     scored_pairs,
 )
 from tagcore.models.blend.trees import Trees
-from tagcore.numeric.frozen import freeze
 from tagcore.numeric.logistic import expit
+from tagcore.numeric.read_only import freeze
 from tagcore.parameters import SEED, Whole, limits
 from tagcore.progress import no_progress
 from tagcore.scikit import clone

@@ -10,7 +10,7 @@ from tagcore.base import block_rows
 from tagcore.features.rows import Rows
 from tagcore.models.blend import kernel
 from tagcore.models.blend.members import Member
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 
 _CELLS = 1_000_000  # scores of one member that are formed together
 

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from tagcore.base import require_array
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 
 if TYPE_CHECKING:
     from sklearn.ensemble import HistGradientBoostingClassifier

@@ -17,7 +17,7 @@ from tagcore.models.bmlpl.hyper import new_shapes, new_tau, shape_step
 from tagcore.models.bmlpl.kernels.em import column_dots, expect_counts, sum_logs, weigh_rows
 from tagcore.models.bmlpl.rows import ShardRows, logistic, product_step
 from tagcore.models.bmlpl.solve import solve_exactly, solve_iteratively
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 from tagcore.shards import Arrays, Shard, Shards, contiguous
 from tagcore.training import Measures
 

@@ -20,7 +20,7 @@ from tagcore.models.bmlpl.kernels.gibbs import (
 )
 from tagcore.models.bmlpl.rows import ShardRows, logistic, product_step
 from tagcore.models.bmlpl.solve import solve_exactly, solve_iteratively
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 from tagcore.shards import Arrays, Shard, Shards
 from tagcore.training import Measures
 

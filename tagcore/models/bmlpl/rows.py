@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from tagcore.kernels.sparse import multiply_dense_fused
 from tagcore.models.bmlpl.kernels.em import logistic_parts
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 from tagcore.shards import Arrays, Shard
 
 CSR = tuple[np.ndarray, np.ndarray, np.ndarray]  # data, indices, indptr

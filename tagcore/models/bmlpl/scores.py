@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from tagcore.base import best_k
 from tagcore.kernels.sparse import multiply_dense_fused
 from tagcore.models.bmlpl.kernels.predict import survival, survival_of
-from tagcore.numeric.frozen import freeze, frozen_rows
+from tagcore.numeric.read_only import freeze, frozen_rows
 
 LARGEST_PSI = 60.0  # exp of it, to the power of a group of factors in the kernel, is still a float64
 _BOUND_MARGIN = 1 + 1e-4  # rounding of the float32 matrix product

@@ -18,8 +18,8 @@ from tagcore.models.bomc.hierarchy import Siblings
 from tagcore.models.bomc.kernel import standard_scores
 from tagcore.models.bomc.learning import learn
 from tagcore.models.bomc.warn import warn_of_flips, warn_of_rows_learnt_before
-from tagcore.numeric.frozen import freeze
 from tagcore.numeric.normalise import normalise_rows
+from tagcore.numeric.read_only import freeze
 from tagcore.scikit import check_random_state
 from tagcore.scoring.blocks import ScorePart, unknown_truth
 from tagcore.scoring.explanation import Explanation

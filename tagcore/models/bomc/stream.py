@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from tagcore.models.bomc.kernel import count_rows, learn_rows, skew_margin
 from tagcore.models.bomc.truncated import make_table
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 from tagcore.scikit import check_random_state
 from tagcore.shards import Arrays
 

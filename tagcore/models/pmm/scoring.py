@@ -17,7 +17,7 @@ from tagcore.models.pmm.score_kernel import (
     share_score_rows,
 )
 from tagcore.models.pmm.tables import KernelTables, settings_of
-from tagcore.numeric.frozen import frozen_rows
+from tagcore.numeric.read_only import frozen_rows
 from tagcore.scikit import normalize
 
 if TYPE_CHECKING:

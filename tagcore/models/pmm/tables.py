@@ -7,8 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagcore.models.pmm.score_kernel import UNRANKED
-from tagcore.numeric.frozen import freeze
 from tagcore.numeric.normalise import normalise_rows
+from tagcore.numeric.read_only import freeze
 
 Mixture = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, float, float]
 

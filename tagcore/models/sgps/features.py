@@ -12,7 +12,7 @@ import numpy as np
 
 from tagcore.models.sgps.basis import Basis
 from tagcore.numeric.dots import Matrix
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 from tagcore.shards import Executor, Shards
 
 Mode = Literal["store", "float32", "stream"]

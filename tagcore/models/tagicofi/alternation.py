@@ -9,7 +9,7 @@ import numpy as np
 from tagcore.models.tagicofi.blocks import dense_base
 from tagcore.models.tagicofi.sides import Side, roughness
 from tagcore.models.tagicofi.solve_kernel import factor_rows, multiply_rows, solve_factored, solve_rows, squared_error
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 from tagcore.shards import Arrays, Shard, Shards
 from tagcore.training import Measures
 

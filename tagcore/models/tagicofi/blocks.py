@@ -5,7 +5,7 @@ import scipy.sparse as sp
 
 from tagcore.models.tagicofi.sides import csr_rows
 from tagcore.models.tagicofi.solve_kernel import factor_rows, solve_factored
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 
 
 def best_block(

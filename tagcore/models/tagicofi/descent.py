@@ -7,7 +7,7 @@ import numpy as np
 from tagcore.models.tagicofi.columns_kernel import zero_rows
 from tagcore.models.tagicofi.descent_kernel import descend, step_items
 from tagcore.models.tagicofi.sides import Side
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 from tagcore.shards import Arrays, Shard, Shards
 from tagcore.training import Measures
 

@@ -14,7 +14,7 @@ from tagcore.models.tagicofi.blocks import best_block, dense_base
 from tagcore.models.tagicofi.score_kernel import best_of_all, score_all, score_pairs
 from tagcore.models.tagicofi.state import Factorisation
 from tagcore.models.tagicofi.targets import with_values
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 from tagcore.rating_model import UNKNOWN
 from tagcore.scikit import check_is_fitted
 

@@ -11,7 +11,7 @@ from tagcore.graph.clusters import LOCAL_EDGES, CutLearner, clusters_of, column_
 from tagcore.graph.cuts import best_cut
 from tagcore.graph.halving import edges_of, halve
 from tagcore.graph.shard_kernel import differences_of_edges
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 from tagcore.shards import Shards, row_shards
 from tagcore.training import train
 from tests.tagcore.graph.whole_graph import normalised_cut, whole_graph

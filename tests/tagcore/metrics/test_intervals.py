@@ -21,7 +21,7 @@ from tagcore.metrics.intervals import (
     t_interval,
 )
 from tagcore.metrics.kernels import bootstrap as kernels
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 
 values = st.lists(st.sampled_from([0.0, 0.2, 0.25, 1 / 3, 1.0, math.nan]), min_size=1, max_size=40)
 

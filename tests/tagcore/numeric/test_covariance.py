@@ -8,7 +8,7 @@ from sklearn.gaussian_process.kernels import RBF
 
 from tagcore.numeric.covariance import COVARIANCES, NeuralNetwork, SquaredExponential
 from tagcore.numeric.dots import squared_distances
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 
 SCALES = [1.7, np.array([0.6, 2.0, 1.1, 5.0])]
 

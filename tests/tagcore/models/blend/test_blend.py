@@ -23,7 +23,7 @@ from tagcore.models.blend.guard import CURVE, THE_BLEND, WITH_TREES, choose
 from tagcore.models.blend.members import Member
 from tagcore.models.blend.pairs import Pairs, TagCounts, held_out_pairs
 from tagcore.models.blend.quality import ndcg_of_pairs
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 from tagcore.synthetic.corpus import demo_corpus
 from tagcore.text import Vectoriser
 from tests.problems import nearly_linear, noisy, obvious

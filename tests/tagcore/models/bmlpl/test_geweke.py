@@ -9,7 +9,7 @@ from scipy.special import digamma
 from tagcore import shards as tagcore_shards
 from tagcore.models.bmlpl.gibbs import GibbsLearner, GibbsSettings
 from tagcore.models.bmlpl.rows import ShardRows
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 from tagcore.shards import Shards
 
 ROWS, WORDS, LABELS, TOPICS, REPLICATES = 12, 3, 3, 2, 1500

@@ -13,7 +13,7 @@ from tagcore.models.bmlpl.gibbs import GibbsLearner, GibbsSettings, count_step, 
 from tagcore.models.bmlpl.kernels.em import expect_counts
 from tagcore.models.bmlpl.kernels.gibbs import draw_counts
 from tagcore.models.bmlpl.scores import Draws, scores
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 from tagcore.shards import InProcess
 from tagcore.training import Checkpoints, train
 from tests.problems import problems

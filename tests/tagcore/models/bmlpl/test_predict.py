@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tagcore.models import BMLPL
 from tagcore.models.bmlpl.kernels.predict import survival, survival_of
 from tagcore.models.bmlpl.scores import Draws, scores, screened_top_k
-from tagcore.numeric.frozen import freeze
+from tagcore.numeric.read_only import freeze
 from tests.tagcore.models.bmlpl.problems import planted
 
 

@@ -44,21 +44,24 @@ def _halved_bar(bits, k, more):
 
 
 @njit(cache=True, nogil=True)
-def _lane_bar(bits, k):
-    """A bar that at least k documents reach, as high as is cheap to know (or any positive one).
+def _lane_bar(sims, k):
+    """A positive similarity that at least k documents reach, as high as is cheap to know (or any positive one).
 
     Document d belongs to lane d mod _LANES; what k lanes' maxima reach, k documents reach.
     """
+    maxima = np.zeros(_LANES, np.float32)
+    bits = maxima.view(np.int32)
     if k > _LANES:
-        return np.int32(_LEAST_BITS)
-    maxima = np.zeros(_LANES, np.int32)
-    whole = bits.size // _LANES * _LANES
+        bits[0] = _LEAST_BITS
+        return maxima[0]
+    whole = sims.size // _LANES * _LANES
     for start in range(0, whole, _LANES):
         for lane in range(_LANES):
-            maxima[lane] = bits[start + lane] if bits[start + lane] > maxima[lane] else maxima[lane]
-    for document in range(whole, bits.size):
-        maxima[document - whole] = max(maxima[document - whole], bits[document])
-    return _halved_bar(maxima, k, 0)[0]
+            maxima[lane] = sims[start + lane] if sims[start + lane] > maxima[lane] else maxima[lane]
+    for document in range(whole, sims.size):
+        maxima[document - whole] = max(maxima[document - whole], sims[document])
+    bits[0] = _halved_bar(bits, k, 0)[0]
+    return maxima[0]
 
 
 @njit(cache=True, nogil=True)
@@ -121,21 +124,20 @@ def nearest(sims, nearby):
 
     Returns how many there are. Documents enter in rising order, so an equal one never displaces another.
     """
-    bits = sims.view(np.int32)
     if sims.size <= _FEW * nearby.size:
-        return _nearest_of_few(bits, nearby)
-    size, bar = 0, _lane_bar(bits, nearby.size)
+        return _nearest_of_few(sims.view(np.int32), nearby)
+    size, bar = 0, _lane_bar(sims, nearby.size)
     whole = sims.size // _LANES * _LANES
     for start in range(0, whole, _LANES):
         reaching = 0
         for lane in range(_LANES):
-            reaching += bits[start + lane] >= bar
+            reaching += sims[start + lane] >= bar
         if reaching:
             for document in range(start, start + _LANES):
-                if bits[document] >= bar:
+                if sims[document] >= bar:
                     size = _enter(nearby, size, document, sims)
     for document in range(whole, sims.size):
-        if bits[document] >= bar:
+        if sims[document] >= bar:
             size = _enter(nearby, size, document, sims)
     for last in range(size - 1, 0, -1):
         nearby[0], nearby[last] = nearby[last], nearby[0]

@@ -31,7 +31,7 @@ TAGCORE = (
     Fault(
         "kernels of a question are compiled anew for a stored model",
         "tagcore/baselines/linear/sparse.py",
-        "freeze((self.coef_data_, self.coef_indices_, self.coef_indptr_))",
+        "frozen_arrays_of(self, self.coef_data_, self.coef_indices_, self.coef_indptr_)",
         "(self.coef_data_, self.coef_indices_, self.coef_indptr_)",
         "tests/tagcore/test_estimators.py -k asked_with",
     ),

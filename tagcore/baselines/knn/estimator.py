@@ -11,7 +11,7 @@ from tagcore.baselines.knn.kernel import score_rows, similarities, suggest, sugg
 from tagcore.baselines.popular import document_shares, require_shares
 from tagcore.features.rows import Rows, load_all
 from tagcore.kernels.neighbours import nearest
-from tagcore.numeric.read_only import freeze, frozen_rows
+from tagcore.numeric.read_only import freeze, frozen_arrays_of, frozen_rows
 from tagcore.parameters import Choice, Real, Whole, limits
 from tagcore.scikit import normalize
 from tagcore.tag_model import TagModel
@@ -106,7 +106,7 @@ class KNN(TagModel):
         row = _query_row(words, values)
         sims = np.empty(self.tag_starts_.size - 1, np.float32)
         nearby = np.empty(min(self.n_neighbors, sims.size), np.int64)
-        bad = similarities(*row, *freeze((self.word_starts_, self.documents_, self.weights_)), sims)
+        bad = similarities(*row, *self._kernel_arguments()[0], sims)
         if bad >= 0:
             raise self._bad_word(words, values, bad)
         voters = nearby[: nearest(sims, nearby)]
@@ -163,9 +163,11 @@ class KNN(TagModel):
         return tags, scores
 
     def _kernel_arguments(self) -> tuple[Postings, Postings, int, float]:
+        postings = self.word_starts_, self.documents_, self.weights_
+        frozen: Any = frozen_arrays_of(self, *postings, self.tag_starts_, self.tag_ids_, self.tag_weights_)
         return (
-            freeze((self.word_starts_, self.documents_, self.weights_)),
-            freeze((self.tag_starts_, self.tag_ids_, self.tag_weights_)),
+            frozen[:3],
+            frozen[3:],
             min(self.n_neighbors, self.tag_starts_.size - 1),
             float(self.power),
         )

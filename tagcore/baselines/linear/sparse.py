@@ -12,7 +12,7 @@ from tagcore.features.rows import Rows, load_all
 from tagcore.kernels.sparse import add_sparse_product
 from tagcore.numeric.logistic import expit
 from tagcore.numeric.normalise import normalise_rows
-from tagcore.numeric.read_only import freeze, frozen_rows
+from tagcore.numeric.read_only import freeze, frozen_arrays_of, frozen_rows
 from tagcore.parameters import MOST_BYTES, Whole
 from tagcore.scikit import warn_of_convergence
 from tagcore.scoring.explanation import Explanation
@@ -123,6 +123,6 @@ class _SparseLinear(MarginModel):
     def _scores(self, X: sp.csr_matrix) -> np.ndarray:
         X = self._scaled(X)
         scores = np.tile(self.intercept_.astype(np.float64), (X.shape[0], 1))
-        coef = freeze((self.coef_data_, self.coef_indices_, self.coef_indptr_))
+        coef = frozen_arrays_of(self, self.coef_data_, self.coef_indices_, self.coef_indptr_)
         add_sparse_product(*frozen_rows(X), *coef, scores)
         return scores

@@ -23,7 +23,7 @@ from tagcore.features.build import VECTORISER
 from tagcore.shards import Executor, Shards, row_shards
 from tagcore.store.datasets import Dataset, StoreError, part_name
 from tagcore.store.storage import Folder, Storage
-from tagcore.text.saving import read_params
+from tagcore.text.saving import count_terms
 
 XY = tuple[sp.csr_matrix, sp.csr_matrix]
 T = TypeVar("T")
@@ -114,7 +114,7 @@ class StoredRows:
         for name in data.files_of(side):
             with pq.ParquetFile(data.folder / name) as file:
                 sizes.append([file.metadata.row_group(g).num_rows for g in range(file.num_row_groups)])
-        n_features = read_params(data.folder / VECTORISER)[1]["n_terms"]
+        n_features = count_terms(data.folder / VECTORISER)
         edges = tuple(itertools.accumulate(itertools.chain(*sizes), initial=0))
         place, files = Folder(data.folder.absolute()), tuple(map(len, sizes))
         return cls(place, side, edges, n_features, data.counts["tags"], files)

@@ -63,6 +63,11 @@ def read_params(folder: Path, names: Collection[str] | None = None) -> tuple[dic
     return _read_params(folder / HEAD, head, head.get("params", ()) if names is None else names), head
 
 
+def count_terms(folder: Path) -> int:
+    """How many columns the rows of a stored vectoriser have, without reading its terms."""
+    return _read_head(folder / HEAD)["n_terms"]
+
+
 def _plain(name: str, value: Any) -> Any:
     """Gives a parameter as JSON can hold it."""
     if name == "dtype":

@@ -10,6 +10,13 @@ _PARTS = "tests/infra/stack/test_parts.py"
 
 INFRA = (
     Fault(
+        "the command asks a model whose files were altered",
+        "infra/cli/tag.py",
+        'Dataset.open_and_verify_beside(folder, "model") if is_stored else nullcontext()',
+        "nullcontext()",
+        "tests/infra/cli/test_tag.py -k altered",
+    ),
+    Fault(
         "what a killed part has left holds on",
         "infra/stack/part.py",
         "    end_all(left)\n",

@@ -1,9 +1,11 @@
 """`tagflow tag`: any size and format in, order and ids kept, one line a text out, and clear words where it cannot."""
 
 import json
+import shutil
 
 import pyarrow.parquet as pq
 import pytest
+from safetensors.numpy import load_file
 
 from infra.cli import input_texts
 from infra.cli import tag as command
@@ -13,6 +15,7 @@ from tagcore.baselines import KNN, OneVsRestLinear
 from tagcore.features.rows import InMemory
 from tagcore.fitting import fit_calibrated
 from tagcore.models import PMM, Blend
+from tagcore.store.array_file import write_array_file
 from tagcore.tagger import Tagger
 from tagcore.text import Vectoriser
 from tasks.registry import client
@@ -62,6 +65,17 @@ def write(tmp_path):
 
 def rows_of(lines):
     return [(row["id"], [t["tag"] for t in row["tags"]]) for row in map(json.loads, lines)]
+
+
+def test_an_altered_model_is_not_asked(folder, tmp_path):
+    shutil.copytree(folder / "bare", tmp_path / "altered")
+    path = tmp_path / "altered" / "model" / "state.safetensors"
+    arrays = load_file(path)
+    arrays["coef_data_"][0] *= 2  # as good a weight as the other: only the hash tells
+    write_array_file(path, arrays)
+    Tagger.load(tmp_path / "altered", verify=False)
+    with pytest.raises(ValueError, match=r"state\.safetensors: sha256 .* altered"):
+        load_tagger(str(tmp_path / "altered"), None)
 
 
 def test_blank_lines_keep_their_place(run, write):

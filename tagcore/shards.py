@@ -56,33 +56,23 @@ class Executor(Protocol):
 class InProcess:
     """The executor that is this process, with n threads: kernels release the GIL.
 
-    First in, first out, so no call waits for a later one.
+    First in, first out, so no call waits for a later one. One thread is the one that asks: a call is made at once, and
+    its reference is its value.
     """
 
     def __init__(self, threads: int = 1) -> None:
-        self.pool = ThreadPoolExecutor(threads, thread_name_prefix="shard")
-
-    def call(self, function: Callable, *args: Any) -> Future:
-        return self.pool.submit(lambda: function(*(a.result() if isinstance(a, Future) else a for a in args)))
-
-    def share(self, arrays: Arrays) -> Arrays:
-        return freeze(arrays)
-
-    def get(self, references: list) -> list:
-        return [r.result() for r in references]
-
-
-class Inline:
-    """The executor that makes every call at once, in the thread that asks for it: for work too small to hand over."""
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="shard") if threads > 1 else None
 
     def call(self, function: Callable, *args: Any) -> Any:
-        return function(*args)
+        if self._pool is None:
+            return function(*args)
+        return self._pool.submit(lambda: function(*(a.result() if isinstance(a, Future) else a for a in args)))
 
     def share(self, arrays: Arrays) -> Arrays:
         return freeze(arrays)
 
     def get(self, references: list) -> list:
-        return references
+        return references if self._pool is None else [r.result() for r in references]
 
 
 class Shards:

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagcore.progress import Progress, no_progress
-from tagcore.shards import Arrays, Executor, InProcess, Shards
+from tagcore.shards import Arrays, Executor, InProcess, Shards, one_blas_thread
 from tagcore.store.storage import Storage, storage_of
 
 Measures = dict[str, float]
@@ -117,7 +117,18 @@ def train(
 
     Progress ends at max_rounds, however few it took.
     """
-    progress = progress or no_progress
+    with one_blas_thread():  # rounds may be short: to set the limit anew in each step would take longer than they do
+        return _rounds(learner, shards, max_rounds, progress or no_progress, early_stop, checkpoints)
+
+
+def _rounds(
+    learner: Learner,
+    shards: Shards,
+    max_rounds: int,
+    progress: Progress,
+    early_stop: EarlyStop | None,
+    checkpoints: Checkpoints | None,
+) -> Trained:
     resumed = _resume(checkpoints, shards) if checkpoints else None
     if resumed is None:
         arrays = learner.init(shards)

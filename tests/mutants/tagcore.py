@@ -316,6 +316,20 @@ TAGCORE = (
         "tests/tagcore/test_shards.py",
     ),
     Fault(
+        "one thread is another than the one that asks",
+        _SHARDS,
+        "if threads > 1 else None",
+        "if threads else None",
+        "tests/tagcore/test_shards.py",
+    ),
+    Fault(
+        "the limit of BLAS is set anew in every step",
+        _TRAINING,
+        "    with one_blas_thread():",
+        "    if one_blas_thread():",
+        "tests/tagcore/test_training.py",
+    ),
+    Fault(
         "a step may write to what it was given",
         "tagcore/numeric/read_only.py",
         "        value.setflags(write=False)\n",

@@ -125,13 +125,18 @@ def test_states_keep_shape_type_and_order(tmp_path):
             assert not new[name].flags.writeable
 
 
-def test_save_needs_a_new_folder_and_restore_an_old_one(tmp_path):
-    shards = numbers(2)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_save_needs_a_new_folder_and_restore_an_old_one(tmp_path, threads):
+    shards = numbers(2, threads)
     with pytest.raises(FileExistsError):
         shards.save(tmp_path)
-    shards.restore(tmp_path / "nowhere")
     with pytest.raises((OSError, SafetensorError)):
-        shards.collect(lambda shard, state: state)
+        restored_states(shards, tmp_path / "nowhere")
+
+
+def restored_states(shards, folder):
+    shards.restore(folder)
+    return shards.collect(lambda shard, state: state)
 
 
 @pytest.mark.parametrize("which", ["data", "state", "shared"])
@@ -195,6 +200,14 @@ def test_an_exception_in_load_surfaces():
 
     with pytest.raises(OSError, match="row group 7 is gone"):
         Shards([7], load).collect(lambda shard, state: None)
+
+
+def test_one_thread_is_the_one_that_asks():
+    def where(shard, state):
+        return threading.get_ident()
+
+    assert set(numbers(4).collect(where)) == {threading.get_ident()}
+    assert threading.get_ident() not in numbers(4, threads=2).collect(where)
 
 
 def test_no_rows_no_shards():

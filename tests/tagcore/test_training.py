@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
+from threadpoolctl import ThreadpoolController
 
 from tagcore.shards import Arrays, InProcess, Shards, row_shards
 from tagcore.training import Checkpoints, EarlyStop, Measures, train
@@ -83,6 +84,15 @@ def test_threads_do_not_change_a_bit(problem, threads):
     more = train(learner(problem), shards_of(problem, threads), max_rounds=20)
     assert one.arrays["w"].tobytes() == more.arrays["w"].tobytes()
     assert one.history == more.history
+
+
+def test_the_limit_of_blas_is_set_once_for_all_rounds(problem, monkeypatch):
+    """what a learner computes between steps has it, too, and short steps are not slowed by it."""
+    limits = []
+    limit = ThreadpoolController.limit
+    monkeypatch.setattr(ThreadpoolController, "limit", lambda *args, **kw: limits.append(kw) or limit(*args, **kw))
+    train(learner(problem), shards_of(problem), max_rounds=3)
+    assert limits == [{"limits": 1, "user_api": "blas"}]
 
 
 def test_the_learner_says_when_it_is_done(problem):

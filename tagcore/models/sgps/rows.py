@@ -12,7 +12,7 @@ from tagcore.models.sgps.basis import Basis
 from tagcore.models.sgps.features import FeatureShards, Mode, feature_shards
 from tagcore.numeric.dots import Matrix
 from tagcore.numeric.normalise import normalise_rows
-from tagcore.shards import Executor, Inline, Shards, row_shards
+from tagcore.shards import Executor, InProcess, Shards, row_shards
 
 _SHARD_ROWS = 1536  # fewer would be more messages than work
 
@@ -97,7 +97,7 @@ class Layout:
 
     n_shards: int = 8
     mode: Mode = "store"
-    executor: Executor = field(default_factory=Inline)
+    executor: Executor = field(default_factory=InProcess)
 
     def shards(self, data: LabelledRows) -> Shards:
         """Shards of (X, classes)."""
@@ -114,7 +114,7 @@ class Layout:
 
     def _executor(self, data: LabelledRows) -> Executor:
         """Few rows are worked on here: to hand them over takes longer."""
-        return self.executor if data.classes.size > _SHARD_ROWS else Inline()
+        return self.executor if data.classes.size > _SHARD_ROWS else InProcess()
 
     def _cuts(self, data: LabelledRows) -> list[slice]:
         n = data.classes.size

@@ -13,7 +13,6 @@ from tagcore.models.tagicofi.sides import WORK, Side
 from tagcore.models.tagicofi.starts import first_factors
 from tagcore.models.tagicofi.targets import Targets, with_values
 from tagcore.ratings import Ratings, UserTaggings
-from tagcore.shards import one_blas_thread
 from tagcore.training import FitContext, Learner, train
 
 if TYPE_CHECKING:
@@ -31,14 +30,13 @@ def learn(model: "TagiCoFi", ratings: Ratings, taggings: UserTaggings | None, co
     graph = _graph(model, profiles, context) if model.beta else no_graph(rated.shape[0])
     item_graph = _graph(model, item_profiles, context) if model.gamma else no_graph(rated.shape[1])
     users, items = _sides(model, rated, targets, graph, item_graph)
-    with one_blas_thread():  # rounds are short: to set the limit for each would be a tenth of their time
-        trained = train(
-            _learner(model, users, items, targets, rated, context),
-            users.shards(model.n_shards, context.executor),
-            max_rounds=model.max_iter,
-            progress=context.progress,
-            checkpoints=context.checkpoints,
-        )
+    trained = train(
+        _learner(model, users, items, targets, rated, context),
+        users.shards(model.n_shards, context.executor),
+        max_rounds=model.max_iter,
+        progress=context.progress,
+        checkpoints=context.checkpoints,
+    )
     U, V = trained.arrays["users"], trained.arrays["items"]
     if model.solver == "gd":
         U, V = settled(users, U), settled(items, V)

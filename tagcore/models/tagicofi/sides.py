@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagcore.graph.similarity import TagGraph
-from tagcore.shards import Arrays, Executor, Inline, Shard, Shards
+from tagcore.shards import Arrays, Executor, InProcess, Shard, Shards
 
 WORK = 500_000  # ratings and links of a shard, where their number is left open
 
@@ -40,7 +40,8 @@ class Side:
         edges = np.searchsorted(work, work[-1] * np.arange(1, count) / count)
         edges = np.unique(np.concatenate(([0], edges, [work.size])))
         parts = [self._part(int(a), int(b)) for a, b in itertools.pairwise(edges)]
-        return Shards(parts, _unchanged, executor if len(parts) > 1 else Inline(), [int(first) for first in edges[:-1]])
+        executor = executor if len(parts) > 1 else InProcess()
+        return Shards(parts, _unchanged, executor, [int(first) for first in edges[:-1]])
 
     def _part(self, first: int, last: int) -> dict[str, Any]:
         rated = slice(self.values.indptr[first], self.values.indptr[last])

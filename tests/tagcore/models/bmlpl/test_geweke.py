@@ -6,28 +6,14 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import digamma
 
-from tagcore import shards as tagcore_shards
 from tagcore.models.bmlpl.gibbs import GibbsLearner, GibbsSettings
 from tagcore.models.bmlpl.rows import ShardRows
 from tagcore.numeric.read_only import freeze
-from tagcore.shards import Shards
+from tagcore.shards import InProcess, Shards, one_blas_thread
 
 ROWS, WORDS, LABELS, TOPICS, REPLICATES = 12, 3, 3, 2, 1500
 E0, F0, A0, B0, ETA = 2.0, 2.0, 5.0, 4.0, 0.7
 SETTINGS = GibbsSettings(eta=ETA, learn_r=True, learn_tau=True, r_prior=(E0, F0), tau_prior=(A0, B0), keep=0)
-
-
-class Inline:
-    """An executor that runs at once."""
-
-    def call(self, function, *args):
-        return function(*args)
-
-    def share(self, arrays):
-        return freeze(arrays)
-
-    def get(self, references):
-        return references
 
 
 def from_the_prior(rng):
@@ -87,9 +73,9 @@ def test_new_labels_and_a_sweep_leave_the_joint_law_as_it_is():
     """
     rng = np.random.default_rng(8)
     X = sp.csr_matrix(np.column_stack([rng.normal(size=(ROWS, WORDS - 1)), np.ones(ROWS)]))
-    shards = Shards([(X, sp.csr_matrix((ROWS, LABELS)), None)], ShardRows.from_matrices, Inline())
+    shards = Shards([(X, sp.csr_matrix((ROWS, LABELS)), None)], ShardRows.from_matrices, InProcess())
     moments_by_replicate = []
-    with tagcore_shards._one_thread:  # once, instead of at every one of these short steps
+    with one_blas_thread():  # once, instead of at every one of these short steps
         for replicate in range(REPLICATES):
             learner = GibbsLearner(SETTINGS, from_the_prior(rng), replicate)
             arrays = learner.init(shards)

@@ -67,7 +67,7 @@ def test_shards_are_of_equal_work():
 
 def test_a_single_shard_is_worked_on_in_the_thread_that_asks():
     users, _ = sides()
-    where = [users.shards(n, InProcess()).collect(lambda s, _: threading.get_ident())[0] for n in (1, 2)]
+    where = [users.shards(n, InProcess(2)).collect(lambda s, _: threading.get_ident())[0] for n in (1, 2)]
     assert where[0] == threading.get_ident() != where[1]
 
 

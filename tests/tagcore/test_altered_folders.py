@@ -95,12 +95,17 @@ def test_sizes_are_whole_numbers(size, stored, tmp_path):
 @pytest.mark.parametrize("name", ["TagiCoFi", "PMF"])
 def test_means_may_be_told_as_whole_numbers_of_any_size(name, stored, tmp_path):
     facts = json.loads(stored[name][0].head)["facts"]
+    _ask_in_every_way(_load(tmp_path, stored[name][0]))
     model = _load(tmp_path, stored[name][0], facts=facts | {"mean_": 2**63, "fallback_": 3})
     with event.install_recorder("numba:compile") as compiled:
-        assert np.isfinite(model.predict([0, 99], [0, 99])).all()
-        assert model.top_k([0], 2)[0].shape == (1, 2)
-        model.recommend_for_tags([0], 2)
+        _ask_in_every_way(model)
     assert len(compiled.buffer) == 0  # no kernel is made for other types
+
+
+def _ask_in_every_way(model):
+    assert np.isfinite(model.predict([0, 99], [0, 99])).all()
+    assert model.top_k([0], 2)[0].shape == (1, 2)
+    model.recommend_for_tags([0], 2)
 
 
 def test_a_head_that_is_nested_too_deeply_is_no_head(stored, tmp_path):

@@ -1,5 +1,6 @@
 """Fixtures that every test may use."""
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,11 +14,19 @@ from tests.command import Tagflow
 for library in ("OMP", "OPENBLAS", "MKL"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
-# no deadline: a first call compiles. `make test` says the same on every machine; TAGFLOW_EXAMPLES=10 (`make test-all`)
-# draws freely, ten times what every test asks for, and what it finds becomes an explicit @example
+# no deadline: a first call compiles. `make test` says the same on every machine, by 50 examples where a test sets no
+# number; TAGFLOW_EXAMPLES=10 (`make test-all`) draws freely, ten times what a test asks for (100), and what it finds
+# becomes an explicit @example
 TIMES = int(os.environ.get("TAGFLOW_EXAMPLES", "0"))
-settings.register_profile("tagflow", deadline=None, derandomize=not TIMES)
+settings.register_profile("tagflow", deadline=None, derandomize=not TIMES, max_examples=100 if TIMES else 50)
 settings.load_profile("tagflow")
+
+gc.set_threshold(20_000, 20, 50)  # compiling makes millions of objects: to look for garbage took a twelfth of the time
+
+
+def pytest_collection_finish() -> None:
+    """Takes what is imported out of the search for garbage."""
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -71,7 +71,7 @@ def mutated(data: bytes, changes: list[tuple[str, float, int, int]]) -> bytes:
 
 
 @pytest.mark.parametrize("name", FILES)
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=75)
 @given(changes=edits, skip=st.booleans())
 def test_no_change_of_a_few_bytes_does_harm(tmp_path: Path, name: str, changes: list, skip: bool) -> None:
     folder = tmp_path / "data"

@@ -35,7 +35,7 @@ CASES = [(kind, name) for kind, (_, files) in SETS.items() for name in files]
 
 
 @pytest.mark.parametrize(("kind", "name"), CASES)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(changes=edits, skip=st.booleans())
 def test_no_change_of_a_few_bytes_does_harm(tmp_path: Path, kind: str, name: str, changes: list, skip: bool) -> None:
     folder = tmp_path / "data"

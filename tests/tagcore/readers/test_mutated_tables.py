@@ -45,7 +45,7 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=120)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(changes=edits, skip=st.booleans())
 def test_no_change_of_a_few_bytes_does_harm(tmp_path: Path, name: str, changes: list, skip: bool) -> None:
     folder = tmp_path / "data"

@@ -1,4 +1,7 @@
-"""The job of every night: read, prepare, train, measure, register, promote; the same for documents and for ratings."""
+"""The job of every night: read, prepare, train, measure, register, promote; the same for documents and for ratings.
+
+At what hour it starts: `infra/prefect.yaml`.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

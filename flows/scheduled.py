@@ -1,4 +1,7 @@
-"""What Prefect's deployments run: the jobs of the house with parameters that a person can fill in on its page."""
+"""What Prefect's deployments run: the jobs of the house with parameters that a person can fill in on its page.
+
+When they run: `infra/prefect.yaml`.
+"""
 
 from typing import Any
 

@@ -15,7 +15,7 @@ from tagcore.metrics.catalogue import find, primary_names
 from tagcore.readers.web.urls import without_logins
 from tasks.data_settings import DataSettings
 from tasks.feature_settings import FeatureSettings
-from tasks.nights.settings import WarmSettings
+from tasks.nights.warm_settings import WarmSettings
 from tasks.recipe_part import RecipePart
 from tasks.recipe_settings import (
     ChoiceSettings,

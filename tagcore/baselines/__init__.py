@@ -1,4 +1,5 @@
-"""Models that users would pick instead of a published one, behind the same interface."""
+"""Models that users would pick instead of a published one, behind the same interface. A new one is a file here,
+and a line below."""
 
 from typing import TYPE_CHECKING
 

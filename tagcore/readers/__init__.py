@@ -1,4 +1,4 @@
-"""Readers: from files of many formats to blocks of documents and tags.
+"""Readers: from files of many formats to blocks of documents and tags. To add a format: the head of `open.py`.
 
 >>> import tempfile
 >>> from pathlib import Path

@@ -6,7 +6,7 @@ from datetime import datetime
 from tagcore.features.growth import Growth
 from tagcore.features.ledger import Changes
 from tasks.nights.record import Lineage
-from tasks.nights.settings import WarmSettings
+from tasks.nights.warm_settings import WarmSettings
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from tasks.feature_settings import FeatureSettings
 from tasks.features import choose_split, find_newest, has_official_split
 from tasks.nights.continuation import Limit, after_night, limits_of_documents, limits_of_words
 from tasks.nights.record import Lineage, NightRecord, note_night, read_nights
-from tasks.nights.settings import WarmSettings
+from tasks.nights.warm_settings import WarmSettings
 from tasks.progress import ProgressReporter
 from tasks.recipe import Recipe
 from tasks.recipe_settings import ModelSettings, SplitSettings

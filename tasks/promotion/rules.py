@@ -1,4 +1,7 @@
-"""Which model challenges, and whether it is better than the one in service: the rule that a recipe chooses."""
+"""Which model challenges, and whether it is better than the one in service: the rule that a recipe chooses.
+
+Its names and limits: `PromotionSettings` of `tasks/recipe_settings.py`; what must hold besides: `tagger_guards.py`.
+"""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The settings of nights in a row."""
+"""When models of a night go on from those of the night before. At what hour it starts: `infra/prefect.yaml`."""
 
 from pydantic import Field
 

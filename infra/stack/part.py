@@ -124,7 +124,7 @@ def read_record(folder: Path, name: str) -> Record | None:
     """What is written of the part that was last started; None where none is."""
     try:
         plain = json.loads(_file(folder, name).read_text())
-        process = ProcessId(int(plain["pid"]), float(plain["created"]))
+        process = ProcessId(int(plain["pid"]), str(plain["start"]))
         return Record(process, plain["title"], plain["address"], list(plain["told"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -176,7 +176,7 @@ def _file(folder: Path, name: str) -> Path:
 def _write_record(folder: Path, name: str, record: Record) -> None:
     plain = {
         "pid": record.process.pid,
-        "created": record.process.created,
+        "start": record.process.start,
         "title": record.title,
         "address": record.address,
         "told": record.told,

@@ -134,7 +134,7 @@ def last_server(home: Path) -> Server | None:
     """The server that was last started for this state folder and not stopped, whether or not it still runs."""
     try:
         state = json.loads(_state(home).read_text())
-        process = ProcessId(int(state["pid"]), float(state["created"]))
+        process = ProcessId(int(state["pid"]), str(state["start"]))
         return Server(process, int(state["port"]), state["services"], state["versions"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -186,7 +186,7 @@ def _recorded(home: Path) -> Server | None:
 
 def _seconds_to_wait(server: Server, timeout: float) -> float:
     """How long to wait for a running server: one found in the middle of its start gets the rest of its time."""
-    return max(ANSWER_SECONDS, timeout - (time.time() - server.process.created))
+    return max(ANSWER_SECONDS, timeout - server.process.age())
 
 
 def _start(home: Path, services: Services, wanted: int, idle_seconds: float, say: Callable[[str], None]) -> Server:
@@ -205,7 +205,7 @@ def _start(home: Path, services: Services, wanted: int, idle_seconds: float, say
         command += ["--state", str(_state(home)), "--log", str(server_log(home))]
         process = start_detached(command, env=environment, cwd=folder, log=server_log(home), keep=[listener.fileno()])
     server = Server(process, port, services, _versions())
-    state = {"pid": process.pid, "created": process.created, "port": port, "services": services}
+    state = {"pid": process.pid, "start": process.start, "port": port, "services": services}
     write_text(_state(home), json.dumps(state | {"versions": server.versions}, indent=1))
     return server
 

@@ -1,8 +1,9 @@
-"""Processes that outlive the command that started them: known by id and start time, ended by a deadline."""
+"""Processes that outlive the command that started them: known by id and start, ended by a deadline."""
 
 import contextlib
 import fcntl
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,24 +11,49 @@ from pathlib import Path
 
 import psutil
 
-CLOCK_SLACK = 2.0  # seconds; start times move a little when the system clock is corrected
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 @dataclass(frozen=True)
 class ProcessId:
-    """A process id with the start time that tells it from a later process of the same id."""
+    """A process id with the start that tells it from a later process of the same id."""
 
     pid: int
-    created: float
+    start: str
+
+    @classmethod
+    def of(cls, pid: int) -> "ProcessId":
+        """The process that has this id now; psutil.NoSuchProcess where there is none."""
+        return cls(pid, _start(pid))
 
     def find(self) -> psutil.Process | None:
         """The running process, or None if it has ended or its id now belongs to another."""
         try:
             process = psutil.Process(self.pid)
-            same = abs(process.create_time() - self.created) < CLOCK_SLACK
+            same = _start(self.pid) == self.start
             return process if same and process.status() != psutil.STATUS_ZOMBIE else None
         except psutil.Error:
             return None
+
+    def age(self) -> float:
+        """Seconds since the running process started; 0 where it has ended."""
+        process = self.find()
+        with contextlib.suppress(psutil.Error):
+            return max(0.0, time.time() - process.create_time()) if process else 0.0
+        return 0.0
+
+
+def _start(pid: int) -> str:
+    """The start of a process in ticks since the boot, and which boot: on Linux a start time by the clock moves whenever
+    the clock is corrected. Elsewhere it stands."""
+    if sys.platform != "linux":
+        return str(psutil.Process(pid).create_time())
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError as error:
+        raise psutil.NoSuchProcess(pid) from error
+    ticks = stat.rpartition(b")")[2].split()[19].decode()  # a name in brackets may hold anything
+    return f"{ticks} of {_BOOT.read_text().strip()}"
 
 
 def start_detached(
@@ -48,7 +74,7 @@ def start_detached(
             start_new_session=True,
             pass_fds=keep,
         )
-    started = ProcessId(process.pid, psutil.Process(process.pid).create_time())
+    started = ProcessId.of(process.pid)
     process.returncode = 0  # it is meant to outlive this object: no ResourceWarning about it
     return started
 

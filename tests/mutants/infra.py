@@ -55,8 +55,15 @@ INFRA = (
     Fault(
         "another process of the same id is taken for the server",
         _PROCESS,
-        "abs(process.create_time() - self.created) < CLOCK_SLACK",
+        "_start(self.pid) == self.start",
         "True",
+        _PARTS,
+    ),
+    Fault(
+        "a process is another once the clock was corrected",
+        _PROCESS,
+        'if sys.platform != "linux":',
+        'if sys.platform == "linux":',
         _PARTS,
     ),
     Fault(

@@ -9,7 +9,7 @@ from infra.stack.local_stack import MLFLOW, stack_folder
 from infra.stack.part import DIED, HEALTHY, NO_ANSWER, NOT_RUNNING, PartState
 from infra.stack.prefect_settings import prefect_home
 
-GONE = {"pid": os.getpid(), "created": 0.0}  # a process that has ended: its id is another's now
+GONE = {"pid": os.getpid(), "start": "0"}  # a process that has ended: its id is another's now
 
 
 def write_server(home, services):

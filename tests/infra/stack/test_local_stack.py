@@ -17,7 +17,7 @@ from infra.stack.prefect import PrefectServerError, Server
 from infra.stack.process import ProcessId
 from tasks.settings import load_settings
 
-SERVER = Server(ProcessId(os.getpid(), 0.0), 4200, "full", {})
+SERVER = Server(ProcessId(os.getpid(), "0"), 4200, "full", {})
 WAIT = "import time; print('ready', flush=True); time.sleep(600)"
 
 

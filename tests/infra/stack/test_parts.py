@@ -86,7 +86,7 @@ def test_unknown_services_are_refused(tmp_path: Path) -> None:
         ensure_server(tmp_path, say=print, services="some")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("state", ["", "{", "[]", "{}", '{"pid": null}', '{"pid": 1, "created": 0, "port": "x"}'])
+@pytest.mark.parametrize("state", ["", "{", "[]", "{}", '{"pid": null}', '{"pid": 1, "start": "0", "port": "x"}'])
 def test_a_broken_state_file_names_no_server(tmp_path: Path, state: str) -> None:
     (tmp_path / "prefect").mkdir()
     (tmp_path / "prefect" / "server.json").write_text(state)
@@ -108,7 +108,7 @@ import prefect.settings
 from pathlib import Path
 from infra.stack.prefect import Server, connect
 from infra.stack.process import ProcessId
-for server in (None, Server(ProcessId(1, 0.0), 4, "minimal", {{}})):
+for server in (None, Server(ProcessId(1, "0"), 4, "minimal", {{}})):
     connect(server, Path({str(tmp_path)!r}))
     settings = prefect.settings.get_current_settings()
     print(settings.api.url, settings.flows.heartbeat_frequency, settings.home)
@@ -137,11 +137,27 @@ time.sleep(300)
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
         pids = int(parent.stdout.readline()), parent.pid
-        child, identity = (ProcessId(pid, psutil.Process(pid).create_time()) for pid in pids)
-        assert not end(ProcessId(parent.pid, identity.created - 60))
+        child, identity = map(ProcessId.of, pids)
+        assert not end(ProcessId(parent.pid, child.start))
         assert end(identity, deadline=1)
     assert child.find() is None
     assert not end(identity)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere start times stand")
+def test_a_process_is_known_when_the_clock_was_corrected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """which moves the start times that Linux tells: a stack that runs for days would count as dead."""
+    identity, told = ProcessId.of(os.getpid()), psutil.Process.create_time
+    monkeypatch.setattr(psutil.Process, "create_time", lambda self: told(self) + 60)
+    assert identity.find() is not None
+    assert ProcessId.of(os.getpid()) == identity
+
+
+def test_the_age_of_a_process_is_less_than_that_of_its_parent_and_nothing_once_it_ended() -> None:
+    with subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE) as process:
+        identity = ProcessId.of(process.pid)
+        assert 0 <= identity.age() < ProcessId.of(os.getpid()).age()
+    assert identity.age() == 0.0
 
 
 def test_a_lock_that_is_not_given_back_is_named(tmp_path: Path) -> None:
@@ -221,7 +237,7 @@ def test_a_long_log_keeps_its_newest_whole_lines(
 def test_a_port_that_is_taken_is_refused_before_the_server_that_runs_is_ended(tmp_path: Path) -> None:
     running = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     try:
-        state = {"pid": running.pid, "created": psutil.Process(running.pid).create_time(), "port": 9}
+        state = {"pid": running.pid, "start": ProcessId.of(running.pid).start, "port": 9}
         folder = prefect_home(tmp_path)
         folder.mkdir(parents=True)
         (folder / "server.json").write_text(json.dumps(state | {"services": "full", "versions": {}}))

@@ -20,6 +20,7 @@ from infra.stack.prefect import (
     server_status,
     stop_server,
 )
+from infra.stack.process import ProcessId
 
 FLOW = """
 import sys
@@ -115,9 +116,9 @@ def state_of(home: Path) -> Path:
     return home / "prefect" / "server.json"
 
 
-def write_state(home: Path, pid: int, created: float) -> None:
+def write_state(home: Path, pid: int, start: str) -> None:
     versions = {"prefect": "2.0", "python": "3.9"}
-    state = {"pid": pid, "created": created, "port": 1, "services": "minimal", "versions": versions}
+    state = {"pid": pid, "start": start, "port": 1, "services": "minimal", "versions": versions}
     state_of(home).write_text(json.dumps(state))
 
 
@@ -193,10 +194,10 @@ def test_runs_started_at_once_share_one_server(
     home: Path, served: tuple[Path, Server, list[str]], bystander: subprocess.Popen[bytes]
 ) -> None:
     # left behind by a server whose process id belongs to somebody else by now
-    write_state(home, bystander.pid, created=time.time() - 1e6)
+    write_state(home, bystander.pid, start="0")
     assert server_status(home) is None
     assert not stop_server(home)
-    write_state(home, bystander.pid, created=time.time() - 1e6)
+    write_state(home, bystander.pid, start="0")
 
     command = [sys.executable, "-c", START, str(home)]
     runs = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
@@ -222,7 +223,7 @@ def test_runs_started_at_once_share_one_server(
 def test_another_version_is_replaced_and_an_unused_server_ends_by_itself(
     home: Path, bystander: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_state(home, bystander.pid, created=psutil.Process(bystander.pid).create_time())
+    write_state(home, bystander.pid, start=ProcessId.of(bystander.pid).start)
     monkeypatch.setenv("TAGFLOW_PREFECT_IDLE_HOURS", str(1 / 3600))
     server = ensure_server(home, say=print)
     assert bystander.poll() is not None

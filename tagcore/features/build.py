@@ -3,7 +3,8 @@
 Pass 1 learns the vocabulary from the documents to learn from; pass 2 writes every document as one row of word
 weights and tag counts, into `train` or `test`. Neither the driver nor a worker holds more than a few row groups.
 Which words a document has: `tagcore/text/document_fields.py` (its fields), `tagcore/text/vectoriser.py` (their terms).
-Columns that are not words belong there, too: the vectoriser is stored with a model and reads what it is asked about.
+A column that is not a word, such as a length, belongs into the vectoriser, too: a model is stored with it and asked
+through it; its setting into `tasks/feature_settings.py`.
 """
 
 import threading

@@ -1,8 +1,8 @@
 """Where steps run, from one setting: this process, worker processes beside it, a scheduler's address, Kubernetes.
 
 Nothing but the standard library is imported here, and Dask only when a client is opened. A new kind of cluster is a
-subclass of `Backend` (of `DaskBackend` where Dask runs it) and a line in `parse_backend`; what
-it opens is an `Executor` of `tagcore/shards.py`, as `WorkerExecutor` in `sessions.py` is.
+subclass of `Backend` (of `DaskBackend` where Dask runs it) and a line in `parse_backend` and in
+`FORMS`; what it opens is an `Executor` of `tagcore/shards.py`, as `WorkerExecutor` in `sessions.py` is.
 """
 
 import re

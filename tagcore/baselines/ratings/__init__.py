@@ -1,4 +1,5 @@
-"""Baselines that predict ratings. A new one is a file here, and a line here and in the `__init__` above."""
+"""Baselines that predict ratings. A new one is a file here (a `RatingModel` of `tagcore/rating_model.py`), and a line
+here and in the `__init__` above."""
 
 from tagcore.baselines.ratings.biases import DampedBiases
 from tagcore.baselines.ratings.item_knn import ItemKNN

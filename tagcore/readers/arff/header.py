@@ -83,8 +83,8 @@ def _require_borne_out(file: InputFile, limits: ReadLimits) -> None:
         )
 
 
-def header_lines(file: InputFile, limits: ReadLimits) -> Iterator[tuple[int, str]]:
-    """Reads (line, text) of the lines that are neither blank nor a comment."""
+def header_lines(file: InputFile, limits: ReadLimits, comment: str = "%") -> Iterator[tuple[int, str]]:
+    """Reads (line, text) of the lines that are neither blank nor a comment; with "" for its mark there is none."""
     for chunk in line_chunks(file, limits):
         if chunk.too_long:
             raise BadRow(file.name, chunk.line, len(chunk.data), too_long(limits.row_bytes))
@@ -94,7 +94,7 @@ def header_lines(file: InputFile, limits: ReadLimits) -> Iterator[tuple[int, str
             except UnicodeDecodeError as error:
                 flaw = not_utf8(error)
                 raise BadRow(file.name, line, flaw.value, flaw.expected) from None
-            if text and not text.startswith("%"):
+            if text and not (comment and text.startswith(comment)):
                 yield line, text
 
 

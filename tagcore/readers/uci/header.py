@@ -47,7 +47,11 @@ def read_table(file: InputFile, class_column: str | None, limits: ReadLimits) ->
                 raise BadRow(file.name, line, attribute.name, f"a name of its own: line {first.line} has the same")
         elif match := _OUTPUTS.fullmatch(text):
             output = match[1].strip()
-    raise ReadError(f"{file.name}: {'no @data line: cut off?' if attributes else 'no documents: the file has no rows'}")
+    if attributes:
+        raise ReadError(f"{file.name}: no @data line: cut off?")
+    for line, text in header_lines(file, limits, comment=""):  # a class may begin as comments do
+        return _by_first_row(file, line, text, class_column)
+    raise ReadError(f"{file.name}: no documents: the file has no rows")
 
 
 def looks_like_table(head: bytes) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tagcore.readers import open_source
@@ -134,7 +134,7 @@ def test_bad_rows_are_named(tmp_path: Path, row: str | bytes, value: str, expect
     assert (got.ids, got.source.rejected) == (["1", "3"], 1)
 
 
-@pytest.mark.parametrize("text", ["", "\n\n", "alone\n"])
+@pytest.mark.parametrize("text", ["", "\n\n", "alone\n", "% a note\n"])
 def test_nothing_to_read(tmp_path: Path, text: str) -> None:
     with pytest.raises(ReadError, match=r"a\.data"):
         read(write(tmp_path / "a.data", text), format="uci")
@@ -144,6 +144,7 @@ values = st.lists(st.floats(-1e30, 1e30) | st.integers(-9, 9), min_size=3, max_s
 classes = st.text(st.characters(exclude_characters=',"\n\r', exclude_categories=["Cs", "Zs", "Cc"]), min_size=1)
 
 
+@example(rows=[([0.0, 0.0, 0.0], "%")], first=True, block=1)
 @given(
     rows=st.lists(st.tuples(values, classes.filter(lambda c: c.strip(" \t") != "?")), min_size=1, max_size=6),
     first=st.booleans(),

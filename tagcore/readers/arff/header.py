@@ -9,6 +9,7 @@ from tagcore.readers.input_files import InputFile, ReadLimits, line_chunks, too_
 from tagcore.readers.lengths import LONGEST
 from tagcore.readers.sparse_rows import BORNE_OUT, FREE_COLUMNS, MOST_COLUMNS
 
+COMMENT = "%"  # what a line of a header begins with that says nothing
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _ATTRIBUTE = re.compile(
     rf"@attribute\s+({_QUOTED}|[^\s'\"{{%,][^\s{{]*)(?:\s+|(?=\{{))(\{{.*\}}|[^\s{{%]+)\s*(?:%.*)?", re.I
@@ -83,8 +84,13 @@ def _require_borne_out(file: InputFile, limits: ReadLimits) -> None:
         )
 
 
-def header_lines(file: InputFile, limits: ReadLimits, comment: str = "%") -> Iterator[tuple[int, str]]:
-    """Reads (line, text) of the lines that are neither blank nor a comment; with "" for its mark there is none."""
+def header_lines(file: InputFile, limits: ReadLimits) -> Iterator[tuple[int, str]]:
+    """Reads (line, text) of the lines that are neither blank nor a comment."""
+    return ((line, text) for line, text in text_lines(file, limits) if not text.startswith(COMMENT))
+
+
+def text_lines(file: InputFile, limits: ReadLimits) -> Iterator[tuple[int, str]]:
+    """Reads (line, text) of the lines that are not blank."""
     for chunk in line_chunks(file, limits):
         if chunk.too_long:
             raise BadRow(file.name, chunk.line, len(chunk.data), too_long(limits.row_bytes))
@@ -94,7 +100,7 @@ def header_lines(file: InputFile, limits: ReadLimits, comment: str = "%") -> Ite
             except UnicodeDecodeError as error:
                 flaw = not_utf8(error)
                 raise BadRow(file.name, line, flaw.value, flaw.expected) from None
-            if text and not (comment and text.startswith(comment)):
+            if text:
                 yield line, text
 
 

@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from tagcore.readers.arff.header import header_lines
+from tagcore.readers.arff.header import COMMENT, text_lines
 from tagcore.readers.bad_rows import BadRow, ReadError, shorten
 from tagcore.readers.input_files import InputFile, ReadLimits
 
@@ -31,7 +31,11 @@ def read_table(file: InputFile, class_column: str | None, limits: ReadLimits) ->
     """Reads the header of KEEL, or the first row where there is none."""
     attributes: dict[str, _Attribute] = {}
     output: str | None = None
-    for line, text in header_lines(file, limits):
+    likely_comment: tuple[int, str] | None = None
+    for line, text in text_lines(file, limits):
+        if text.startswith(COMMENT):
+            likely_comment = likely_comment or (line, text)
+            continue
         if not text.startswith("@"):
             if attributes:
                 raise BadRow(file.name, line, text, "@data after the attributes")
@@ -49,8 +53,8 @@ def read_table(file: InputFile, class_column: str | None, limits: ReadLimits) ->
             output = match[1].strip()
     if attributes:
         raise ReadError(f"{file.name}: no @data line: cut off?")
-    for line, text in header_lines(file, limits, comment=""):  # a class may begin as comments do
-        return _by_first_row(file, line, text, class_column)
+    if likely_comment:  # a row, where nothing else is there: its class begins as comments do
+        return _by_first_row(file, *likely_comment, class_column)
     raise ReadError(f"{file.name}: no documents: the file has no rows")
 
 

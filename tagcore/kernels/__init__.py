@@ -1,8 +1,8 @@
 """Arithmetic in numba: plain arrays in and out, no classes, one thread."""
 
 from tagcore.inference_only import serves_only
-from tagcore.kernels.compiled import load_without_compiler, lock_compiled_kernels
+from tagcore.kernels.compiled import compile_kernels_once, load_without_compiler
 
-lock_compiled_kernels()
+compile_kernels_once()
 if serves_only():
     load_without_compiler()

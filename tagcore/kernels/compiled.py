@@ -1,8 +1,9 @@
-"""A lock on each kernel while it is compiled, so that of several processes one compiles it and the others find it.
+"""Every kernel compiled once for the types that it is called with: among processes, and whatever the values are.
 
 Workers of a cluster, or runs side by side, ask for the same kernels at the same moment. numba would let each of them
 compile; and as it numbers the files of a function's signatures by what its index holds at that moment, two that
-compile different signatures at once may take the same number, and one then runs the machine code of the other.
+compile different signatures at once may take the same number, and one then runs the machine code of the other. So
+there is a lock on each kernel while it is compiled: one process compiles it, and the others find it.
 
 A process that only asks stored models loads what is compiled without readying the compiler, as `tagcore.kernels` says.
 """
@@ -18,6 +19,7 @@ from numba.core.caching import Cache
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 from numba.core.runtime import rtsys
+from numba.core.types import unliteral
 
 _held: set[str] = set()  # locks of this process, whose threads compile one after the other
 
@@ -41,9 +43,19 @@ def _locked(path: str) -> Iterator[None]:
             os.close(handle)
 
 
-def _one_at_a_time(compile_kernel: Callable[..., Any]) -> Callable[..., Any]:
+def _for_any_value(signature: Any) -> Any:
+    """The types of a call without the constants among its arguments.
+
+    numba compiles a kernel that another calls once more for every constant, and for the 0 that a variable begins
+    with, which no call needs: a tenth of all that is compiled.
+    """
+    return tuple(map(unliteral, signature)) if isinstance(signature, tuple) else signature
+
+
+def _once(compile_kernel: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(compile_kernel)
     def compile_or_load(self: Any, signature: Any) -> Any:
+        signature = _for_any_value(signature)
         file = getattr(self._cache, "_cache_file", None)
         if file is None:
             return compile_kernel(self, signature)
@@ -54,11 +66,11 @@ def _one_at_a_time(compile_kernel: Callable[..., Any]) -> Callable[..., Any]:
     return compile_or_load
 
 
-def lock_compiled_kernels() -> None:
-    """Makes processes that call this compile every kernel once among them. Kernels do not call one another in a
-    circle, so neither do those that wait."""
+def compile_kernels_once() -> None:
+    """Makes processes that call this compile every kernel once among them for the same types. Kernels do not call one
+    another in a circle, so neither do those that wait."""
     if not hasattr(Dispatcher.compile, "__wrapped__"):
-        Dispatcher.compile = _one_at_a_time(Dispatcher.compile)  # type: ignore[method-assign]
+        Dispatcher.compile = _once(Dispatcher.compile)  # type: ignore[method-assign]
 
 
 def load_without_compiler() -> None:

@@ -22,6 +22,13 @@ TAGCORE = (
         "tests/tagcore/kernels/test_compiled.py",
     ),
     Fault(
+        "a kernel is compiled again for every constant that another hands it",
+        "tagcore/kernels/compiled.py",
+        "        signature = _for_any_value(signature)\n",
+        "",
+        "tests/tagcore/kernels/test_compiled.py -k constants",
+    ),
+    Fault(
         "a process that only serves readies the compiler for every kernel",
         "tagcore/kernels/compiled.py",
         "    if kernel is None:\n        target.refresh()\n",

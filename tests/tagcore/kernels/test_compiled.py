@@ -27,6 +27,13 @@ def halves_down(n):
 @njit(cache=True)
 def next_even(x):
     return double(x) + 2
+
+@njit(cache=True)
+def fifteenfold(x):
+    total = 0
+    for _ in range(4):
+        total = double(total) + x  # a constant in its first round
+    return total + double(-2)
 """
 
 
@@ -66,6 +73,17 @@ def test_threads_and_kernels_that_call_themselves_do_not_wait_for_one_another(ke
     with ThreadPoolExecutor(3) as pool:
         asked = [pool.submit(kernels.next_even, 3), pool.submit(kernels.double, 3), pool.submit(kernels.halves_down, 3)]
         assert [one.result(timeout=600) for one in asked] == [8, 6, 4.0]
+
+
+def test_constants_do_not_make_a_kernel_compiled_again(kernels):
+    with event.install_recorder("numba:compile") as recorder:
+        assert kernels.fifteenfold(3) == 15 * 3 - 4
+        assert kernels.fifteenfold(0.5) == 15 * 0.5 - 4
+    compiled = [
+        (e.data["dispatcher"].py_func.__name__, e.data["args"][0].name) for _, e in recorder.buffer if e.is_start
+    ]
+    expected = [(name, kind) for name in ("double", "fifteenfold") for kind in ("float64", "int64")]
+    assert sorted(compiled) == expected
 
 
 def test_a_folder_that_takes_no_lock_still_gives_its_kernels(kernels, tmp_path):

@@ -79,9 +79,9 @@ def register(
     """Tracks every model on a run of its own, and registers the one that challenges as a version."""
     registry, name = workspace.registry, registered_name(recipe.name, data_name(recipe.data))
     runs = {id(model): track_task(model, name, parent, registry) for model in evaluated}
-    best = choose_challenger(evaluated, recipe.measures.primary)
+    best, why = choose_challenger(evaluated, recipe.measures.primary)
     version = register_task(best, runs[id(best)], data, recipe, name, registry)
-    return Candidate(best, version, len(evaluated))
+    return Candidate(best, version, len(evaluated), why)
 
 
 def train_and_evaluate(recipe: Recipe, jobs: list[Job], workspace: Workspace) -> list[EvaluatedModel]:

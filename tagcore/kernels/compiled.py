@@ -19,7 +19,7 @@ from numba.core.caching import Cache
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 from numba.core.runtime import rtsys
-from numba.core.types import unliteral
+from numba.core.types.misc import unliteral
 
 _held: set[str] = set()  # locks of this process, whose threads compile one after the other
 

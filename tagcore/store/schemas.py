@@ -1,6 +1,7 @@
 """The parquet schemas of every stored data set. A row group is a shard; files of one data set share row groups.
 
-A new column stands in its schema and in `LATER`, as data sets that were stored before lack it.
+A new column stands in its schema and in `LATER`, as data sets that were stored before lack it. Who
+fills it: `tagcore/readers/records.py`; of crawled pages `tagcore/readers/web/gathered.py` and `collection.py` there.
 """
 
 import pyarrow as pa

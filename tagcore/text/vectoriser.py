@@ -1,4 +1,8 @@
-"""Documents, or bags of words already counted, to tf-idf rows: scikit-learn's TfidfVectorizer for large corpora."""
+"""Documents, or bags of words already counted, to tf-idf rows: scikit-learn's TfidfVectorizer for large corpora.
+
+Columns are terms, so far all of them: one that is not, such as a length, would be appended to the rows that
+`transform` and `transform_counts` give, and be stored with the vocabulary (`saving.py`).
+"""
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence

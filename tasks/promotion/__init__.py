@@ -1,1 +1,1 @@
-"""How a champion is chosen: the rule, the guards before it, and the move itself."""
+"""How a champion is chosen: by the rule (`rules.py`) after guards (`tagger_guards.py`); it moves in `promote.py`."""

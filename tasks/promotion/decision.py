@@ -1,4 +1,4 @@
-"""What is decided about a challenger, and the rows that it is decided by."""
+"""What is told of a decision about a challenger, and the guards' rows. It is made in `rules.py` and `promote.py`."""
 
 from dataclasses import asdict, dataclass, field
 
@@ -14,6 +14,7 @@ class Candidate:
     evaluated: EvaluatedModel
     version: str
     chosen_from: int = 1  # of so many models
+    why: str = ""  # it was chosen, where another had the best value
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,7 @@ def decide(
         floor = above_floor(contest.ours, contest.floor, measure, settings.level, contest.baseline, contest.units)
         verdict = verdict if floor.passed else replace(floor, test=verdict.test)
     refused = [guard for guard in contest.guards if not guard.passed]
-    reason = verdict.reason
+    reason = "; ".join(filter(None, (verdict.reason, challenger.why)))
     if refused:
         reason = "; ".join(f"{guard.name}: {guard.found}, needed {guard.needed}" for guard in refused)
     test = verdict.test if contest.theirs is not None else None

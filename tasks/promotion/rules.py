@@ -25,13 +25,14 @@ class Verdict:
     test: PairedTest | None = None
 
 
-def choose_challenger(models: list[EvaluatedModel], measure: str) -> EvaluatedModel:
+def choose_challenger(models: list[EvaluatedModel], measure: str) -> tuple[EvaluatedModel, str]:
     """Picks the model with the best value of the measure; of those that its paired interval does not tell from the
-    best, the better calibrated, and of equals the first."""
+    best, the better calibrated, and of equals the first. Tells why, where another has the best value."""
     best = max(models, key=lambda model: signed_value(model.evaluation, measure))
     ours = _values(best, measure)
     tied = [m for m in models if m is best or _is_tied(_values(m, measure), ours)]
-    return min(tied, key=lambda model: (_calibration_error(model), model is not best))
+    chosen = min(tied, key=lambda model: (_calibration_error(model), model is not best))
+    return chosen, "" if chosen is best else _why_not_best(chosen, best, measure)
 
 
 def corrected_level(level: float, candidates: int) -> float:
@@ -79,6 +80,16 @@ def above_floor(
     passed = min(signed(measure, test.low), signed(measure, test.high)) > 0
     told = _told(test, measure, units)
     return Verdict(passed, f"{'better' if passed else 'no better'} than {baseline}: {told}", test)
+
+
+def _why_not_best(chosen: EvaluatedModel, best: EvaluatedModel, measure: str) -> str:
+    test = paired_difference(_values(best, measure), _values(chosen, measure))
+    errors = " to ".join(f"{_calibration_error(model):.3f}" for model in (chosen, best))
+    return (
+        f"{chosen.label} challenges because its probabilities hold better ({CALIBRATION} {errors}) than those of "
+        f"{best.label}, whose lead {test.n:,} held-out rows do not prove: {measure} {test.difference:+.4f} "
+        f"({test.low:+.4f} to {test.high:+.4f})"
+    )
 
 
 def _told(test: PairedTest, measure: str, units: str) -> str:

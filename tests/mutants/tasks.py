@@ -20,6 +20,13 @@ _EXECUTOR = "tasks/cluster/dask_executor.py"
 
 TASKS = (
     Fault(
+        "a decision does not tell why another than the best challenged",
+        _PROMOTE,
+        "(verdict.reason, challenger.why)",
+        "(verdict.reason,)",
+        _PROMOTION_TESTS + "/test_promote.py",
+    ),
+    Fault(
         "a killed study draws other points when it goes on",
         "tasks/search/study.py",
         'f"{self.seed} {number}"',
@@ -127,8 +134,8 @@ TASKS = (
     Fault(
         "ties go to the worse calibrated",
         _RULES,
-        "return min(tied, key",
-        "return max(tied, key",
+        "chosen = min(tied, key",
+        "chosen = max(tied, key",
         _PROMOTION_TESTS,
     ),
     Fault(

@@ -30,7 +30,7 @@ def contest(registry, tmp_path, monkeypatch):
     none, against nothing); gives the decision and the versions that are champion and challenger after it."""
     name = tmp_path.name
 
-    def run(ours, theirs, models=("a", "b"), guards=(GOOD,), **settings):
+    def run(ours, theirs, models=("a", "b"), guards=(GOOD,), why="", **settings):
         with registry.open() as client:
             client.create_registered_model(name)
             for model in models:
@@ -40,7 +40,7 @@ def contest(registry, tmp_path, monkeypatch):
         held = Contest(ours, theirs, np.full(len(ours), 0.5), "Popular", list(guards))
         monkeypatch.setattr(promotion, "hold_contest", lambda *_: held)
         monkeypatch.setattr(Registry, "fetch", lambda self, uri: tmp_path)
-        challenger = Candidate(EvaluatedModel("KNN", tmp_path, tmp_path, tmp_path), "2")
+        challenger = Candidate(EvaluatedModel("KNN", tmp_path, tmp_path, tmp_path), "2", why=why)
         made = promote.fn(name, challenger, Path(tmp_path), "P@1", PromotionSettings(**settings), registry)
         with registry.open() as client:
             aliases = [getattr(version_by_alias(client, name, a), "version", None) for a in (CHAMPION, CHALLENGER)]
@@ -60,6 +60,11 @@ def test_a_better_challenger_is_put_into_service(contest):
     decision, champion, challenger = contest(np.ones(50), np.zeros(50))
     assert (decision.promoted, champion, challenger) == (True, 2, 2)
     assert decision.in_service == "2"
+
+
+def test_the_decision_tells_why_another_than_the_best_challenged(contest):
+    decision, *_ = contest(np.full(50, 0.9), None, why="KNN challenges because it is sure")
+    assert decision.reason == "no model was in service; KNN challenges because it is sure"
 
 
 def test_a_refused_challenger_is_not_put_into_service(contest):

@@ -33,18 +33,24 @@ def test_the_best_model_challenges(measured):
     rng = np.random.default_rng(0)
     poor, good = rng.random(300) < 0.3, rng.random(300) < 0.8
     models = [measured("poor", poor.astype(float), 0.01), measured("good", good.astype(float), 0.2)]
-    assert choose_challenger(models, "P@1").label == "good"
+    chosen, why = choose_challenger(models, "P@1")
+    assert (chosen.label, why) == ("good", "")
 
 
 def test_a_tie_goes_to_the_better_calibrated_and_of_equals_to_the_first(measured):
     rng = np.random.default_rng(1)
     values = (rng.random(300) < 0.5).astype(float)
-    other = values.copy()
-    other[:2] = 1 - other[:2]  # as good, for all that 300 documents can tell
-    loud, sure = measured("loud", values + 0.001, 0.2), measured("sure", other, 0.05)
-    assert choose_challenger([loud, sure], "P@1").label == "sure"
+    better = values.copy()
+    better[np.flatnonzero(values == 0)[:2]] = 1
+    better[np.flatnonzero(values == 1)[:1]] = 0  # by one, which 300 documents do not tell from chance
+    loud, sure = measured("loud", better, 0.2), measured("sure", values, 0.05)
+    chosen, why = choose_challenger([loud, sure], "P@1")
+    assert chosen.label == "sure"
+    assert why.startswith("sure challenges because its probabilities hold better (ECE 0.050 to 0.200) than")
+    assert "those of loud, whose lead 300 held-out rows do not prove: P@1 +0.0033 (" in why
     first, second = measured("first", values, 0.1), measured("second", values, 0.1)
-    assert choose_challenger([first, second], "P@1").label == "first"
+    chosen, why = choose_challenger([first, second], "P@1")
+    assert (chosen.label, why) == ("first", "")
 
 
 def test_the_level_shares_the_error_among_the_candidates():

@@ -31,6 +31,7 @@ from tasks.promotion.promote import promote
 from tasks.ratings.examples import RecommendationExample
 from tasks.recipe import Recipe
 from tasks.registry.client import require_reachable
+from tasks.registry.in_service import last_withdrawal
 from tasks.registry.tracking import comparison_run, log_night, log_performance, log_recipe
 from tasks.registry.writer import only_run
 from tasks.reporting.comparison import Report
@@ -87,7 +88,8 @@ def follow(recipe: Recipe, name: str, workspace: Workspace, full: bool = False) 
     primary, kind, registry = recipe.measures.primary, kind_of(recipe.data.kind), workspace.registry
     with open_clusters(workspace.performance_report) as clusters:
         data = ingest(recipe, workspace)
-        tonight = open_night(name, recipe, data, full, workspace) if kind.grows else None
+        withdrawn = last_withdrawal(registry, name)
+        tonight = open_night(name, recipe, data, full, workspace, withdrawn) if kind.grows else None
         recipe = recipe if tonight is None else recipe.model_copy(update={"split": tonight.split})
         recipe = tune_models(choose_features(recipe, data, workspace), data, workspace)
         jobs = build_jobs(recipe, data, workspace, night=tonight)

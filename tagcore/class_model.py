@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tagcore.base import Estimator, block_rows, restore_on_failure
 from tagcore.parameters import Whole, check_limits
 from tagcore.progress import Progress, no_progress
-from tagcore.shards import Executor, InProcess
+from tagcore.shards import Executor, InProcess, one_blas_thread
 from tagcore.training import Checkpoints, FitContext
 
 Matrix: TypeAlias = np.ndarray | sp.csr_matrix  # rows of numbers: dense float64, row after row, or CSR of float64
@@ -71,7 +71,8 @@ class ClassModel(ClassifierMixin, Estimator, abstract=True):
         check_is_fitted(self)
         X = self._rows(X, reset=False)
         n, step = X.shape[0], block_rows(max(self._cells_per_row(), len(self.class_labels_)))
-        return np.concatenate([self._proba(X[start : start + step]) for start in range(0, n, step)])
+        with one_blas_thread():  # beside other work, threads that wait for one another take seconds for two rows
+            return np.concatenate([self._proba(X[start : start + step]) for start in range(0, n, step)])
 
     def _fit(self, X: Matrix, y: np.ndarray, context: FitContext) -> None:
         """Learns from checked rows; `n_features_in_` and `class_labels_` still are those of what was known before."""

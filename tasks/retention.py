@@ -1,5 +1,5 @@
 """What expires: old results, versions, runs, reports and crawled pages; never a champion or a challenger, what it was
-made from, or the version that a rollback leads to."""
+made from, the version that a rollback leads to, or what the next night goes on from."""
 
 import json
 import re
@@ -17,6 +17,7 @@ from mlflow.entities.model_registry import ModelVersion
 
 from tagcore.store.datasets import MANIFEST
 from tasks.ingest import CRAWLS
+from tasks.nights.record import NIGHTS, read_nights
 from tasks.registry.client import CHAMPION, DATA_KEY, EVALUATION_KEY, MODEL_KEY
 from tasks.registry.in_service import BEFORE
 from tasks.workspace import Workspace
@@ -42,6 +43,7 @@ def clean(workspace: Workspace, older_than: float, dry_run: bool) -> list[Expire
             expired.append(one)
             if not dry_run:
                 remove()
+        kept.folders.update(_of_last_nights(workspace.settings.state / NIGHTS, kept))
         needed = _needed_folders(workspace.store, kept)
     state = workspace.settings.state
     for kind, folder in (("result", workspace.store), ("report", state / "reports"), ("study", state / "studies")):
@@ -87,6 +89,16 @@ def _in_use(client: mlflow.MlflowClient) -> _Kept:
     for run in set(kept.runs):
         kept.runs.update(filter(None, [client.get_run(run).data.tags.get("mlflow.parentRunId")]))
     return kept
+
+
+def _of_last_nights(records: Path, kept: _Kept) -> Iterator[str]:
+    """The folders of the last nights of every name that serves: the next one holds out what their ledgers hold out, and
+    goes on from their models. There are two, as the same data again are the same night again."""
+    for name in {name for name, _ in kept.versions}:
+        for night in read_nights(records / f"{name}.json")[-2:]:
+            yield night.ledger
+            yield from night.models.values()
+            yield from (lineage.features for lineage in night.lineages.values())
 
 
 def _source_run(client: mlflow.MlflowClient, model: str | None) -> str | None:

@@ -19,7 +19,7 @@ from tasks.code_hash import code_hash
 from tasks.feature_settings import FeatureSettings
 from tasks.features import choose_split, find_newest, has_official_split
 from tasks.nights.continuation import Limit, after_night, limits_of_documents, limits_of_words
-from tasks.nights.record import Lineage, NightRecord, note_night, read_nights
+from tasks.nights.record import NIGHTS, Lineage, NightRecord, note_night, read_nights
 from tasks.nights.warm_settings import WarmSettings
 from tasks.progress import ProgressReporter
 from tasks.recipe import Recipe
@@ -52,6 +52,7 @@ class Night:
     split: SplitSettings
     settings: WarmSettings
     full: bool
+    rolled_back: bool = False  # a model, since the night before
     decided: dict[str, tuple[str, list[Limit]]] = field(default_factory=dict)  # of features, by their title
     lineages: dict[str, Lineage] = field(default_factory=dict)  # of tonight's features
     models: dict[str, str] = field(default_factory=dict)
@@ -88,9 +89,12 @@ class Night:
     def _obstacle(self, lineage: Lineage | None) -> str:
         """Why last night's features cannot be extended at all; empty where they can."""
         if self.before is None:
-            return "the first night"
+            known = any(night.corpus != self.data.name for night in self.nights)
+            return "the ledger of the night before is gone" if known else "the first night"
         if self.full:
             return "a full retrain was asked for"
+        if self.rolled_back:
+            return "a model was rolled back since then"
         if not self.settings.enabled:
             return "warm.enabled = false"
         if lineage is None:
@@ -203,13 +207,16 @@ class Night:
         )
 
 
-def open_night(name: str, recipe: Recipe, data: Path, full: bool, workspace: Workspace) -> Night:
+def open_night(
+    name: str, recipe: Recipe, data: Path, full: bool, workspace: Workspace, rolled_back: datetime | None = None
+) -> Night:
     """Finds the night before, settles the hold-out, and writes the ledger of tonight's documents.
 
     The same data again are the same night again, with the same night before it: so a night that was killed, or is run
-    twice, comes to the same results.
+    twice, comes to the same results. From nights before a model was `rolled_back` nothing goes on: it may have been of
+    any of them.
     """
-    path = workspace.settings.state / "nights" / f"{name}.json"
+    path = workspace.settings.state / NIGHTS / f"{name}.json"
     nights = read_nights(path)
     again = nights[-1] if nights and nights[-1].corpus == data.name else None
     earlier = nights[:-1] if again else nights
@@ -236,6 +243,7 @@ def open_night(name: str, recipe: Recipe, data: Path, full: bool, workspace: Wor
         split=split,
         settings=recipe.warm,
         full=full or (again is not None and again.full),
+        rolled_back=bool(before and rolled_back and rolled_back > datetime.fromisoformat(before.at)),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from tagcore.store.files import write_text
 
+NIGHTS = "nights"  # the folder of the state whose files are the nights of one name each
 _KEPT = 30  # nights
 
 

@@ -10,6 +10,7 @@ from tagcore.base import best_k
 from tagcore.baselines import ItemMean
 from tagcore.features.build import tag_frequencies
 from tagcore.features.rating_split import load_side
+from tagcore.features.split import Split
 from tagcore.metrics.catalogue import champion_measure
 from tagcore.metrics.evaluate_ratings import held_out_values
 from tagcore.metrics.held_out import held_out_suggestions
@@ -21,6 +22,7 @@ from tasks.costs import folder_megabytes
 from tasks.data_kinds import kind_of
 from tasks.evaluate import EvaluatedModel
 from tasks.nights.hold_out import HoldOuts
+from tasks.promotion.deciding_rows import choose_deciding_rows, find_unlearnt
 from tasks.promotion.decision import Guard
 from tasks.promotion.tagger_guards import Evidence, new_abilities, not_worse, tagger_guards
 from tasks.recipe_settings import PromotionSettings
@@ -39,28 +41,40 @@ class Contest:
     able: str = ""  # what the challenger can do that the champion cannot
 
 
+@dataclass(frozen=True)
+class Champion:
+    """The model in service: its folder, the data that it was made from while they are kept, and its split if known."""
+
+    folder: Path
+    data: Path | None = None
+    split: Split | None = None
+
+    def corpus(self) -> Dataset | None:
+        """The documents that it was made from."""
+        return None if self.data is None else Dataset.open(self.data, "corpus", verify=False)
+
+
 def hold_contest(
     challenger: EvaluatedModel,
-    champion: Path | None,
+    champion: Champion | None,
     data: Path,
-    data_before: Path | None,
     measure: str,
     settings: PromotionSettings,
     ledger: Path | None = None,
 ) -> Contest:
-    """Measures both models anew; `data_before` is what the champion was made from, while it is kept.
+    """Measures both models anew.
 
     By the `ledger` of nights in a row the models are compared on what the first night held out; what the last nights
     brought is a guard.
     """
     if challenger.kind == "ratings":
-        return _of_ratings(challenger, champion, data, measure, settings)
+        return _of_ratings(challenger, None if champion is None else champion.folder, data, measure, settings)
     corpus = Dataset.open(data, "corpus", verify=False)
     features = Dataset.open(challenger.prepared, "features", verify=False)
     k = champion_measure(measure, "documents")[1]
     assert k is not None
     tagger = Tagger.load(challenger.model)
-    in_service = None if champion is None else Tagger.load(champion)
+    in_service = None if champion is None else Tagger.load(champion.folder)
     evidence = Evidence(
         corpus=corpus,
         features=features,
@@ -71,17 +85,21 @@ def hold_contest(
         ours=held_out_suggestions(tagger, corpus, features, k),
         champion=in_service,
         theirs=None if in_service is None else held_out_suggestions(in_service, corpus, features, k),
-        corpus_before=None if data_before is None else Dataset.open(data_before, "corpus", verify=False),
+        corpus_before=None if champion is None else champion.corpus(),
     )
     ours, theirs = evidence.ours.values(measure), None if evidence.theirs is None else evidence.theirs.values(measure)
     floor, guards = _popular_values(features, evidence.ours.truth, measure, k), tagger_guards(evidence, settings.guards)
+    fixed = unlearnt = None
     if ledger is not None:
         parts = HoldOuts.of(ledger, evidence.ours.documents)
         if theirs is not None and np.count_nonzero(parts.newest) > 1:
             guards.append(not_worse("latest nights", ours[parts.newest], theirs[parts.newest], measure, settings.level))
-        ours, floor = ours[parts.fixed], floor[parts.fixed]
-        theirs = None if theirs is None else theirs[parts.fixed]
-    return Contest(ours, theirs, floor, "Popular", guards, able=new_abilities(evidence))
+        fixed = parts.fixed
+    if champion is not None and champion.split is not None:
+        unlearnt = find_unlearnt(corpus, Split(**features.manifest["parameters"]["split"]), champion.split)
+    decide, units = choose_deciding_rows(ours.size, fixed, unlearnt, settings.guards.min_test)
+    theirs = None if theirs is None else theirs[decide]
+    return Contest(ours[decide], theirs, floor[decide], "Popular", guards, units, new_abilities(evidence))
 
 
 def _popular_values(features: Dataset, truth: Any, measure: str, k: int) -> np.ndarray:

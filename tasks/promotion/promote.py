@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mlflow import MlflowClient
+from mlflow.entities.model_registry import ModelVersion
 from prefect import task
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.context import TaskRunContext
@@ -12,7 +13,7 @@ from tasks.cache import is_transient
 from tasks.naming import artifact_key
 from tasks.nothing_to_redo import IN_SERVICE
 from tasks.progress import ProgressReporter
-from tasks.promotion.contest import Contest, hold_contest
+from tasks.promotion.contest import Champion, Contest, hold_contest
 from tasks.promotion.decision import Candidate, Decision
 from tasks.promotion.rules import Verdict, above_floor, beats_champion
 from tasks.recipe_settings import PromotionSettings
@@ -25,7 +26,8 @@ from tasks.registry.client import (
     RegistryBusy,
     version_by_alias,
 )
-from tasks.registry.in_service import put_into_service
+from tasks.registry.in_service import WITHDRAWN, put_into_service
+from tasks.registry.tracking import read_split
 from tasks.registry.writer import only_writer
 
 _RULE = "\n---\n\n"  # between the decision and the card
@@ -55,12 +57,15 @@ def promote(
         if before == version:
             step.tell("stands")
             return Decision(name, label, version, before, False, IN_SERVICE, measure)
-        if champion is not None and champion.tags.get(MODEL_KEY) == _model_of(client, name, version):
+        tags = client.get_model_version(name, version).tags
+        if champion is not None and champion.tags.get(MODEL_KEY) == tags.get(MODEL_KEY):
             decision = Decision(name, label, version, before, False, "it is the same model", measure)
+        elif tags.get(WITHDRAWN):
+            reason = f"it was rolled back by hand; `tagflow promote {name} {version}` puts it back into service"
+            decision = Decision(name, label, version, before, False, reason, measure)
         else:
-            in_service = None if champion is None else registry.fetch(f"models:/{name}/{before}")
-            corpus_before = None if champion is None else _kept(data.parent, champion.tags.get(DATA_KEY))
-            contest = hold_contest(challenger.evaluated, in_service, data, corpus_before, measure, settings, ledger)
+            in_service = None if champion is None else _in_service(registry, champion, data.parent)
+            contest = hold_contest(challenger.evaluated, in_service, data, measure, settings, ledger)
             decision = decide(name, challenger, before, contest, measure, settings)
         now = version_by_alias(client, name, CHAMPION)
         if before != (None if now is None else str(now.version)):
@@ -119,10 +124,8 @@ def decide(
     return replace(decision, guards=contest.guards)
 
 
-def _model_of(client: MlflowClient, name: str, version: str) -> str | None:
-    return client.get_model_version(name, version).tags.get(MODEL_KEY)
-
-
-def _kept(store: Path, folder: str | None) -> Path | None:
-    """The data that a version was made from, if it is still in the store."""
-    return store / folder if folder and (store / folder).is_dir() else None
+def _in_service(registry: Registry, version: ModelVersion, store: Path) -> Champion:
+    """The champion, the data that it was made from if they are still in the store, and its split if it is told."""
+    folder = version.tags.get(DATA_KEY)
+    data = store / folder if folder and (store / folder).is_dir() else None
+    return Champion(registry.fetch(f"models:/{version.name}/{version.version}"), data, read_split(version.tags))

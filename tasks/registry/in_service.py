@@ -9,6 +9,7 @@ from tasks.registry.client import CHAMPION, DATA_KEY, Registry, RegistryError, v
 from tasks.registry.writer import only_writer
 
 SINCE, UNTIL, BEFORE, WHY = "service.since", "service.until", "service.before", "service.why"
+WITHDRAWN = "service.withdrawn"  # when a rollback led away from the version; empty once a person has put it back
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ def put_into_service(
     before = version_by_alias(client, name, CHAMPION)
     if before is not None and str(before.version) == version:
         return
+    if client.get_model_version(name, version).tags.get(WITHDRAWN):
+        client.set_model_version_tag(name, version, WITHDRAWN, "")
     client.set_model_version_tag(name, version, SINCE, now)
     client.set_model_version_tag(name, version, WHY, why[:5000])
     if not going_back:
@@ -54,7 +57,12 @@ def promote_by_hand(registry: Registry, name: str, version: str) -> None:
 
 
 def roll_back(registry: Registry, name: str) -> tuple[str, str]:
-    """Puts the version before the champion back into service; gives the numbers of both, the old one first."""
+    """Puts the version before the champion back into service; gives the numbers of both, the old one first.
+
+    The version that it leads away from is withdrawn: no night puts it into service again, a person may.
+    """
+    with registry.open() as client:
+        client.get_registered_model(name)
     with only_writer(registry, name) as writer:
         champion = version_by_alias(writer.client, name, CHAMPION)
         if champion is None:
@@ -65,8 +73,18 @@ def roll_back(registry: Registry, name: str) -> tuple[str, str]:
                 f"{name}: version {champion.version} is the first in service, there is none to go back to"
             )
         why = f"rolled back from version {champion.version}"
+        left = str(champion.version)
+        writer.client.set_model_version_tag(name, left, WITHDRAWN, datetime.now(UTC).isoformat(timespec="seconds"))
         put_into_service(writer.client, name, before, why, going_back=True)
-        return str(champion.version), before
+        return left, before
+
+
+def last_withdrawal(registry: Registry, name: str) -> datetime | None:
+    """When the last rollback of a name was whose version nobody has put back."""
+    with registry.open() as client:
+        versions = client.search_model_versions(f"name = '{name}'", max_results=1000)
+    times = [datetime.fromisoformat(version.tags[WITHDRAWN]) for version in versions if version.tags.get(WITHDRAWN)]
+    return max(times, default=None)
 
 
 def models_in_service(registry: Registry) -> list[InService]:

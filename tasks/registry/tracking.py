@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pandas as pd
 from mlflow.entities import Dataset, DatasetInput, InputTag, LoggedModelInput, Metric, Param
 from prefect import task
 
+from tagcore.features.split import Split
 from tagcore.metrics.catalogue import shown_in
 from tagcore.metrics.evaluation import Evaluation
 from tagcore.store.datasets import MANIFEST, read_manifest
@@ -185,8 +187,18 @@ def _made_of(evaluated: EvaluatedModel, recipe: Recipe, data: Path) -> dict[str,
     """What a version was made from, for whoever browses the registry: counts, split, vectoriser, recipe."""
     prepared = json.loads((evaluated.prepared / MANIFEST).read_text(encoding="utf-8"))
     counts = json.loads((data / MANIFEST).read_text(encoding="utf-8"))["counts"]
-    told = {"data": counts, **prepared["parameters"], "recipe": recipe.model_dump(exclude_defaults=True)}
+    parameters = dict(prepared["parameters"])
+    if "split" in parameters:  # whose exceptions may be thousands of ids
+        parameters["split"] = {key: value for key, value in parameters["split"].items() if key != "exceptions"}
+    told = {"data": counts, **parameters, "recipe": recipe.model_dump(exclude_defaults=True)}
     return {f"made.{key}": json.dumps(value, default=str)[:5000] for key, value in told.items()}
+
+
+def read_split(tags: dict[str, str]) -> Split | None:
+    """The split that a version was made with; None for ratings and classes, and for versions of other days."""
+    with suppress(KeyError, ValueError, TypeError):
+        return Split(**json.loads(tags["made.split"]) | {"exceptions": ()})
+    return None
 
 
 def _quality(evaluation: Evaluation) -> str:

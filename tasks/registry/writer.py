@@ -36,14 +36,11 @@ def only_writer(registry: Registry, name: str) -> Iterator[Writer]:
     A run is in state RUNNING only while its writer holds the lock, so one that is found so was left by a writer that
     died. Temporary files of this process go to a folder of the writer, which goes with it or is emptied by the next.
     """
-    if registry.writers is None:
-        raise RegistryError(f"registry {registry}: opened to read from, without a folder for the locks of writers")
-    place = registry.writers / name
-    place.mkdir(parents=True, exist_ok=True)
+    place = _folder_of(registry, name)
     with open(place / "lock", "a") as lock:
         _wait_for(lock, f"that writes {name}")
         with _temporary_files_in(place / "scratch"), registry.open() as client:
-            tags = {WRITER_KEY: _identity(registry.writers)}
+            tags = {WRITER_KEY: _identity(place.parent)}
             experiment = registry.experiment(client, name)
             _end_abandoned_runs(client, experiment, tags[WRITER_KEY])
             yield Writer(client, experiment, tags)
@@ -52,13 +49,20 @@ def only_writer(registry: Registry, name: str) -> Iterator[Writer]:
 @contextmanager
 def only_run(registry: Registry, name: str) -> Iterator[None]:
     """Waits until no other run of this name, from the same state folder, is at work; a killed one holds nobody up."""
-    if registry.writers is None:
-        raise RegistryError(f"registry {registry}: opened to read from, without a folder for the locks of writers")
-    place = registry.writers / name
-    place.mkdir(parents=True, exist_ok=True)
-    with open(place / "run", "a") as lock:
+    with open(_folder_of(registry, name) / "run", "a") as lock:
         _wait_for(lock, f"of {name}")
         yield
+
+
+def _folder_of(registry: Registry, name: str) -> Path:
+    """Makes the folder for the locks of a name, which may come from outside: it must be that of one folder."""
+    if registry.writers is None:
+        raise RegistryError(f"registry {registry}: opened to read from, without a folder for the locks of writers")
+    if name in ("", ".", "..") or any(sign in name for sign in "/\\\0"):
+        raise RegistryError(f"{name!r} is no name of a registered model")
+    place = registry.writers / name
+    place.mkdir(parents=True, exist_ok=True)
+    return place
 
 
 def _wait_for(lock: IO[str], what: str) -> None:

@@ -29,6 +29,13 @@ TAGCORE = (
         "tests/tagcore/kernels/test_compiled.py -k constants",
     ),
     Fault(
+        "a classifier is asked with all threads of BLAS",
+        "tagcore/class_model.py",
+        "        with one_blas_thread():",
+        "        if one_blas_thread():",
+        "tests/tagcore/test_class_model.py -k blas",
+    ),
+    Fault(
         "a process that only serves readies the compiler for every kernel",
         "tagcore/kernels/compiled.py",
         "    if kernel is None:\n        target.refresh()\n",

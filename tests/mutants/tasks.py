@@ -20,6 +20,48 @@ _EXECUTOR = "tasks/cluster/dask_executor.py"
 
 TASKS = (
     Fault(
+        "a night puts back into service what a person rolled back",
+        _PROMOTE,
+        "        elif tags.get(WITHDRAWN):\n",
+        "        elif False:\n",
+        _PROMOTION_TESTS + "/test_promote.py",
+    ),
+    Fault(
+        "models go on from nights before a rollback",
+        "tasks/nights/night.py",
+        "        if self.rolled_back:\n",
+        "        if False:\n",
+        _NIGHTS_TESTS,
+    ),
+    Fault(
+        "few documents that are left of the first hold-out decide alone",
+        "tasks/promotion/deciding_rows.py",
+        "        if (left := int(fixed.sum())) >= least:\n",
+        "        if (left := int(fixed.sum())) >= 0:\n",
+        _PROMOTION_TESTS + "/test_deciding_rows.py",
+    ),
+    Fault(
+        "a champion is asked about what it has learnt",
+        "tasks/promotion/deciding_rows.py",
+        "        return both,",
+        "        return decide,",
+        _PROMOTION_TESTS + "/test_deciding_rows.py",
+    ),
+    Fault(
+        "the ledger of the last night expires",
+        "tasks/retention.py",
+        "            yield night.ledger\n",
+        "",
+        "tests/tasks/test_retention.py",
+    ),
+    Fault(
+        "the name of a registered model leads out of the folder of locks",
+        "tasks/registry/writer.py",
+        'if name in ("", ".", "..") or any(',
+        "if not name or all(",
+        _PROMOTION_TESTS + "/test_promote.py",
+    ),
+    Fault(
         "a decision does not tell why another than the best challenged",
         _PROMOTE,
         "(verdict.reason, challenger.why)",
@@ -113,7 +155,7 @@ TASKS = (
     Fault(
         "the same model challenges itself",
         _PROMOTE,
-        "        if champion is not None and champion.tags.get(MODEL_KEY) == _model_of(client, name, version):\n",
+        "        if champion is not None and champion.tags.get(MODEL_KEY) == tags.get(MODEL_KEY):\n",
         "        if False:\n",
         _PROMOTION_TESTS,
     ),
@@ -421,8 +463,8 @@ TASKS = (
     Fault(
         "promotion decides on new documents, too",
         "tasks/promotion/contest.py",
-        "ours, floor = ours[parts.fixed], floor[parts.fixed]",
-        "parts.fixed[:] = True",
+        "        fixed = parts.fixed\n",
+        "        fixed = np.ones_like(parts.fixed)\n",
         _NIGHTS_TESTS,
     ),
     Fault(

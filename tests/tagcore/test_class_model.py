@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.utils.estimator_checks import check_estimator
+from threadpoolctl import threadpool_info
 
 from tagcore.base import MODELS, load_estimator, registered_models, require_array
 from tagcore.class_model import ClassModel
@@ -112,6 +113,20 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was(monkeypatch):
     with pytest.raises(ValueError, match="NaN"):
         fitted.fit([[np.nan]], [1])
     assert vars(fitted) == before
+
+
+def test_rows_are_scored_with_one_thread_of_blas(monkeypatch):
+    """threads that wait for one another beside other work took seconds of the processor for two rows."""
+    threads = []
+
+    def count(self, X):
+        threads.extend(one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas")
+        return np.full((X.shape[0], 2), 0.5)
+
+    model = _NearestMean().fit(np.eye(4), [0, 1, 0, 1])
+    monkeypatch.setattr(_NearestMean, "_proba", count)
+    model.predict(np.eye(4))
+    assert set(threads) == {1}
 
 
 def test_rows_are_scored_in_blocks(monkeypatch):

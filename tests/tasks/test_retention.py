@@ -3,10 +3,12 @@
 import json
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tasks.nights.record import NIGHTS, NightRecord, note_night
 from tasks.registry.client import CHAMPION, DATA_KEY, EVALUATION_KEY, MODEL_KEY
 from tasks.registry.in_service import put_into_service, roll_back
 from tasks.retention import _Kept, _needed_folders, clean, seconds_of
@@ -80,6 +82,21 @@ def test_the_version_that_a_rollback_leads_to_stays(workspace):
             put_into_service(client, "notes", version, "better")
     assert [one.name for one in clean(workspace, 0, dry_run=False)] == ["notes 1"]
     assert roll_back(workspace.registry, "notes") == ("3", "2")
+
+
+def test_what_the_next_night_goes_on_from_stays(workspace):
+    ledgers = [store(workspace, "ledger", f"l{n}", 90 - n) for n in range(3)]
+    features, model = store(workspace, "features", "f2", 88), store(workspace, "model", "m2", 88, features="f2")
+    night = NightRecord(2, "2026-11-18T02:00:00+00:00", "c2", ledgers[2].name, {}, {}, False, {}, {"KNN": model.name})
+    nights = [replace(night, number=n, corpus=f"c{n}", ledger=ledgers[n].name, models={}) for n in range(2)]
+    for name in ("notes", "forgotten"):
+        note_night(workspace.settings.state / NIGHTS / f"{name}.json", nights, night)
+    with workspace.registry.open() as client:
+        client.create_registered_model("notes")
+        client.create_model_version("notes", "somewhere")
+        client.set_registered_model_alias("notes", CHAMPION, "1")
+    assert [one.name for one in clean(workspace, 30 * DAY, dry_run=False)] == [ledgers[0].name]
+    assert all(folder.exists() for folder in (*ledgers[1:], features, model))
 
 
 def test_old_pages_of_crawls_go_and_the_crawl_of_a_champion_stays(workspace):

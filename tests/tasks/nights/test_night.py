@@ -1,16 +1,19 @@
 """Nights in a row, step by step: what goes on from the night before, what starts over, and why."""
 
 import json
+import shutil
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from flows.recipes import load_recipe
 from tagcore.features.ledger import Changes
 from tagcore.features.rows import StoredRows, load_all
+from tagcore.features.split import Split
 from tagcore.store.datasets import Dataset
 from tagcore.tagger import Tagger
 from tasks.cache import read_record
@@ -21,9 +24,9 @@ from tasks.ingest import ingest
 from tasks.nights.hold_out import HoldOuts, quality_by_hold_out
 from tasks.nights.night import Night, open_night
 from tasks.nights.record import read_nights
-from tasks.promotion.contest import hold_contest
+from tasks.promotion.contest import Champion, hold_contest
 from tasks.recipe import Recipe
-from tasks.recipe_settings import MeasureSettings, ModelSettings, PromotionSettings
+from tasks.recipe_settings import GuardSettings, MeasureSettings, ModelSettings, PromotionSettings
 from tasks.train import train
 from tests.workspaces import registry_at, workspace_at
 
@@ -63,10 +66,10 @@ class House:
     def recipe(self) -> Recipe:
         return load_recipe("nightly", {"data.source": str(self.source), **self.settings})
 
-    def open(self, made: list[dict], full: bool = False) -> Night:
+    def open(self, made: list[dict], full: bool = False, rolled_back: datetime | None = None) -> Night:
         self.source.write_text("".join(json.dumps(one) + "\n" for one in made))
         data = ingest.fn(self.recipe.data, self.workspace).result()
-        return open_night("notes", self.recipe, data, full, self.workspace)
+        return open_night("notes", self.recipe, data, full, self.workspace, rolled_back)
 
     def prepare(self, night: Night, settings: FeatureSettings = FEATURES) -> Path:
         start = night.grow(settings, "build features")
@@ -118,6 +121,23 @@ def test_a_night_goes_on_from_the_one_before_and_learns_new_documents_only(tmp_p
     again = type(model)(**model.get_params()).fit(X, Y)
     for name in type(model)._all_arrays():
         np.testing.assert_array_equal(getattr(model, name), getattr(again, name))
+
+
+def test_nothing_goes_on_from_nights_before_a_rollback(tmp_path):
+    house = House(tmp_path)
+    first, _ = house.whole(documents(60))
+    after, long_ago = first.at + timedelta(hours=1), first.at - timedelta(hours=1)
+    start = house.open(documents(70), rolled_back=after).grow(FEATURES, "build features")
+    assert start.why == "from nothing: a model was rolled back since then"
+    assert house.open(documents(70), rolled_back=long_ago).grow(FEATURES, "build features").why.startswith("extended")
+
+
+def test_a_night_whose_ledger_is_gone_says_so(tmp_path):
+    house = House(tmp_path)
+    first, _ = house.whole(documents(60))
+    shutil.rmtree(first.ledger)
+    start = house.open(documents(70)).grow(FEATURES, "build features")
+    assert start.why == "from nothing: the ledger of the night before is gone"
 
 
 def test_the_same_chain_of_nights_gives_the_same_bits_and_a_second_run_redoes_nothing(tmp_path):
@@ -316,12 +336,37 @@ def two_timed_nights(tmp_path_factory):
 def test_promotion_decides_on_the_first_hold_out_and_guards_the_newest(two_timed_nights):
     _, night, champion, challenger = two_timed_nights
     newest = night.changes.new_held_out
-    contest = hold_contest(challenger, champion, night.data, None, "P@1", PromotionSettings(), night.ledger)
+    contest = hold_contest(challenger, Champion(champion), night.data, "P@1", PromotionSettings(), night.ledger)
     assert contest.ours.shape == contest.theirs.shape == contest.floor.shape == (20,)
     (guard,) = [guard for guard in contest.guards if guard.name == "latest nights"]
     assert guard.found.endswith(f"on {newest} documents")
-    without = hold_contest(challenger, champion, night.data, None, "P@1", PromotionSettings())
+    without = hold_contest(challenger, Champion(champion), night.data, "P@1", PromotionSettings())
     assert without.ours.size == 20 + newest
+
+
+def test_all_held_out_documents_decide_where_few_are_left_of_the_first_hold_out(two_timed_nights):
+    _, night, champion, challenger = two_timed_nights
+    more = PromotionSettings(guards=GuardSettings(min_test=21))
+    contest = hold_contest(challenger, Champion(champion), night.data, "P@1", more, night.ledger)
+    assert contest.ours.shape == contest.theirs.shape == contest.floor.shape == (20 + night.changes.new_held_out,)
+    assert contest.units == "documents, later ones among them: of those that the first night held out 20 are left"
+
+
+def test_a_champion_of_another_split_is_not_asked_about_what_it_has_learnt(two_timed_nights):
+    _, night, champion, challenger = two_timed_nights
+    other = Split("drawn", 0.5, seed=3)
+    unlearnt = hold_contest(
+        challenger,
+        Champion(champion, split=other),
+        night.data,
+        "P@1",
+        PromotionSettings(guards=GuardSettings(min_test=1)),
+        night.ledger,
+    )
+    ids = sorted(held_out(night) & {f"d{i}" for i in range(100)})
+    expected = other.held_out(pa.table({"id": ids})).sum()
+    assert unlearnt.ours.size == expected
+    assert unlearnt.units == "documents that the champion's own split held out, too"
 
 
 def test_quality_is_told_on_both(two_timed_nights):

@@ -14,7 +14,7 @@ from tasks.evaluate import EvaluatedModel
 from tasks.feature_settings import FeatureSettings
 from tasks.features import features
 from tasks.ingest import ingest
-from tasks.promotion.contest import hold_contest
+from tasks.promotion.contest import Champion, hold_contest
 from tasks.promotion.tagger_guards import Evidence, new_abilities, tagger_guards
 from tasks.recipe_settings import GuardSettings, ModelSettings, PromotionSettings, SplitSettings
 from tasks.train import train
@@ -55,10 +55,8 @@ def night(tmp_path_factory):
 
 def guards_of(tonight, before=None, **settings):
     corpus, _, challenger = tonight
-    champion = None if before is None else before[2].model
-    contest = hold_contest(
-        challenger, champion, corpus, before and before[0], "P@1", PromotionSettings(guards=GuardSettings(**settings))
-    )
+    champion = None if before is None else Champion(before[2].model, before[0])
+    contest = hold_contest(challenger, champion, corpus, "P@1", PromotionSettings(guards=GuardSettings(**settings)))
     return {guard.name: guard for guard in contest.guards}, contest
 
 
@@ -142,7 +140,7 @@ def test_new_tags_are_an_ability_where_they_are_found(night, first):
     _, contest = guards_of(night("more", documents(420, more)), first)
     assert contest.able == "able to give 1 tags that are new (stars)"
     corpus, _, learnt = night("more", documents(420, more))
-    again = hold_contest(learnt, learnt.model, corpus, None, "P@1", PromotionSettings())
+    again = hold_contest(learnt, Champion(learnt.model), corpus, "P@1", PromotionSettings())
     assert again.able == ""
 
 

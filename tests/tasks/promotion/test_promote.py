@@ -12,7 +12,15 @@ from tasks.promotion.decision import Candidate, Guard
 from tasks.promotion.promote import promote
 from tasks.recipe_settings import PromotionSettings
 from tasks.registry.client import CHALLENGER, CHAMPION, MODEL_KEY, Registry, RegistryError, version_by_alias
-from tasks.registry.in_service import models_in_service, promote_by_hand, put_into_service, roll_back
+from tasks.registry.in_service import (
+    BEFORE,
+    last_withdrawal,
+    models_in_service,
+    promote_by_hand,
+    put_into_service,
+    roll_back,
+)
+from tasks.registry.writer import only_writer
 from tests.workspaces import registry_at
 
 GOOD = Guard("data", True, "90 held out", "at least 20")
@@ -136,3 +144,36 @@ def test_by_hand_and_back_and_further_back(registry, tmp_path):
     with pytest.raises(RegistryError, match="not found"):
         promote_by_hand(registry, name, "9")
     assert champion().version == "1"
+
+
+def test_a_version_that_was_rolled_back_comes_back_by_hand_alone(contest, registry, tmp_path):
+    name = tmp_path.name
+    contest(np.ones(50), np.zeros(50))
+    with registry.open() as client:
+        client.set_model_version_tag(name, "2", BEFORE, "1")
+    assert last_withdrawal(registry, name) is None
+    assert roll_back(registry, name) == ("2", "1")
+    assert last_withdrawal(registry, name) is not None
+    challenger = Candidate(EvaluatedModel("KNN", tmp_path, tmp_path, tmp_path), "2")
+    decision = promote.fn(name, challenger, tmp_path, "P@1", PromotionSettings(), registry)
+    assert not decision.promoted
+    assert decision.reason == f"it was rolled back by hand; `tagflow promote {name} 2` puts it back into service"
+    promote_by_hand(registry, name, "2")
+    assert last_withdrawal(registry, name) is None
+    assert roll_back(registry, name) == ("2", "1")
+
+
+@pytest.mark.parametrize("name", ["../elsewhere", "no-such-model"])
+def test_a_rollback_of_what_is_not_registered_leaves_nothing_behind(registry, name):
+    before = sorted(registry.writers.parent.rglob("*"))
+    with pytest.raises(RegistryError, match=r"not found|Invalid model name"):
+        roll_back(registry, name)
+    assert sorted(registry.writers.parent.rglob("*")) == before
+    with registry.open() as client:
+        assert client.get_experiment_by_name(name) is None
+
+
+@pytest.mark.parametrize("name", ["", "..", "a/b", "../elsewhere", "a\\b", "a\0b"])
+def test_a_writer_has_one_folder_whatever_its_name(registry, name):
+    with pytest.raises(RegistryError, match="is no name of a registered model"), only_writer(registry, name):
+        pass

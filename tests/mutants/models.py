@@ -103,6 +103,13 @@ MODELS = (
         f"{_SGPS}/test_prototypes.py",
     ),
     Fault(
+        "a whole number of prototypes that is written as 5.0 is five times the rows",
+        "tagcore/models/sgps/checks.py",
+        'n_prototypes=WholeOrShare("the rows", none=True)',
+        "n_prototypes=Real(above=0, none=True)",
+        f"{_SGPS}/test_estimator.py -k bad_parameters",
+    ),
+    Fault(
         "variance without what the prototypes leave open",
         "tagcore/models/sgps/posterior.py",
         "covariances = covariances + left[:, None] * squares",

@@ -22,12 +22,13 @@ from tagcore.parameters import (
     Numbers,
     Real,
     Whole,
+    WholeOrShare,
     check_limits,
     limits,
 )
 
 LIMITS = limits(
-    n_prototypes=Real(above=0, none=True),
+    n_prototypes=WholeOrShare("the rows", none=True),
     covariance=Choice(*COVARIANCES),
     length_scales=Choice("shared", "per_class", "ard"),
     evidence=Choice("block", "exact", "none"),
@@ -71,9 +72,6 @@ FACTS = ("sparse_", "curvature_", "jitter_", "n_iter_", "converged_", "degenerat
 
 def check_together(model: Any) -> None:
     """Raises ValueError where two parameters together make no sense."""
-    wanted = model.n_prototypes
-    if wanted is not None and wanted > 1 and wanted != int(wanted):
-        raise ValueError(f"n_prototypes must be a whole number or a share of the rows up to 1.0, got {wanted!r}")
     if model.search == "grid" and model.length_scales != "shared":
         raise ValueError(f'search="grid" needs length_scales="shared", got {model.length_scales!r}')
     if np.ndim(model.length_scale) and model.length_scales != "ard":

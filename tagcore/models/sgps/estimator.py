@@ -42,8 +42,8 @@ class SGPS(ClassModel):
 
     Parameters
     ----------
-    n_prototypes : M, a whole number or a share of the rows; None is 5 % of them, at least 20. Never fewer than classes,
-        more than rows, or more than `max_prototypes`.
+    n_prototypes : M, a whole number or a share of the rows; None is 5 % of them, at least 20. Never more than rows or
+        `max_prototypes`, but one for every class in any case.
     covariance : "se", squared exponential, or "nn", that of a neural network.
     length_scales : "shared", one for all; "per_class", one length scale but an amplitude for every class; "ard", one
         for every column.
@@ -67,7 +67,7 @@ class SGPS(ClassModel):
     epochs, rate, width, window : prototypes move for so many epochs, with this first step; a prototype reaches as far
         as `width` times the spacing of prototypes; rows surely right or wrong, ls(1 - ls) < window, do not pull.
     jitter : added to the variance of prototypes; ten times as much, up to 0.01, where these coincide.
-    max_prototypes : M at most.
+    max_prototypes : M at most, unless classes are more.
     mode : "store" keeps the features of all rows (12 bytes each), "float32" rounds them (4), "stream" makes them anew
         in every pass, "auto" takes the first of these that fits into half of `memory` bytes.
     n_shards : parts of the rows (of 1536 at least), worked on in parallel. Results depend on it in the last digits,

@@ -211,8 +211,10 @@ def test_odd_matrices_give_finite_probabilities(rows, n_classes, csr):
     ("params", "message"),
     [
         ({"covariance": "rbf"}, 'covariance must be "se" or "nn"'),
-        ({"n_prototypes": 0}, "n_prototypes must be positive or None, got 0"),
-        ({"n_prototypes": 2.5}, "n_prototypes must be a whole number or a share"),
+        ({"n_prototypes": 0}, r"a share of the rows up to 1\.0, or None, got 0"),
+        ({"n_prototypes": 2.5}, "n_prototypes must be a whole number from 1 to .* or a share of the rows"),
+        ({"n_prototypes": 5.0}, r"or None, got 5\.0"),
+        ({"n_prototypes": np.float64(5)}, "n_prototypes must be a whole number"),
         ({"length_scale": [1.0, 2.0, 3.0]}, 'several length scales need length_scales="ard"'),
         ({"length_scale": [1.0, -2.0, 3.0], "length_scales": "ard"}, "must be positive"),
         ({"window": 0.3}, "window must be at least 0 and at most 0.25"),

@@ -70,8 +70,9 @@ class SGPS(ClassModel):
     max_prototypes : M at most, unless classes are more.
     mode : "store" keeps the features of all rows (12 bytes each), "float32" rounds them (4), "stream" makes them anew
         in every pass, "auto" takes the first of these that fits into half of `memory` bytes.
-    n_shards : parts of the rows (of 1536 at least), worked on in parallel. Results depend on it in the last digits,
-        never on threads.
+    n_shards : parts of the rows (of 1536 at least), worked on in parallel. Results never depend on threads. On this
+        number they depend in the last digits where prototypes do not move; those that do follow mini-batches drawn part
+        by part, so that with another number they end elsewhere, and stop at another epoch.
     random_state : seed.
 
     Attributes

@@ -110,6 +110,13 @@ MODELS = (
         f"{_SGPS}/test_estimator.py -k bad_parameters",
     ),
     Fault(
+        "draws of a document are those of its place in a block",
+        "tagcore/models/mmsg/estimator.py",
+        "row_keys(X)) if",
+        "np.arange(X.shape[0])) if",
+        "tests/tagcore/models/mmsg/test_estimator.py -k draws_belong",
+    ),
+    Fault(
         "variance without what the prototypes leave open",
         "tagcore/models/sgps/posterior.py",
         "covariances = covariances + left[:, None] * squares",

@@ -80,6 +80,12 @@ def check_together(model: Any) -> None:
         raise ValueError(f"every one of length_scale must be positive, got {model.length_scale!r:.100}")
 
 
+def require_scale_per_column(length_scale: Any, n_columns: int) -> None:
+    """Raises ValueError where several length scales are not as many as columns."""
+    if np.ndim(length_scale) and len(length_scale) != n_columns:
+        raise ValueError(f"length_scale has {len(length_scale)} numbers, X has {n_columns} columns: each wants one")
+
+
 def keep_learnt(model: Any, learnt: Learnt) -> None:
     """Sets the fitted arrays and facts of a model."""
     posterior, basis = learnt.posterior, learnt.posterior.basis

@@ -15,13 +15,14 @@ from tagcore.models.sgps.checks import (
     keep_learnt,
     posterior_of,
     prototypes_of,
+    require_scale_per_column,
 )
 from tagcore.models.sgps.learning import learn
-from tagcore.models.sgps.posterior import METHODS, Posterior
+from tagcore.models.sgps.posterior import METHODS, Draws, Posterior
 from tagcore.models.sgps.rows import LabelledMatrix
 from tagcore.models.sgps.scaling import SCALINGS, Scaling, fit_scaling
 from tagcore.numeric.dots import Matrix
-from tagcore.parameters import Choice, check_limits
+from tagcore.parameters import Choice, Whole, check_limits
 from tagcore.scikit import check_is_fitted, check_random_state
 from tagcore.shards import one_blas_thread
 from tagcore.training import FitContext
@@ -57,9 +58,9 @@ class SGPS(ClassModel):
     length_scale, amplitude : where the search begins; None is half of the median distance of prototypes, and 3.
     search_iter, search_rows : most iterations of L-BFGS, four times as many for "ard"; rows that the search sees at
         most, None for 4000: fewer would find too little amplitude.
-    probability : how `predict_proba`, and `predict` with it, turns latents into probabilities: "mean" ignores their
-        variance, which errs least in the class; "mackay" shrinks each mean by its variance and "sample" averages over
-        draws, which are less sure where little is known, and may so prefer another class.
+    probability : how `predict_proba` turns latents into probabilities: "mean" ignores their variance, and its likeliest
+        class is that of `predict`; "mackay" shrinks each mean by its variance and "sample" averages over draws, which
+        are less sure where little is known, and may so prefer another class, which errs more often.
     scaling : "standard" brings columns to unit variance (and dense ones to mean zero), "unit" rows to unit length, as
         words want; "none" leaves them.
     tol, max_iter : latents are as near to the mode as `tol` standard deviations of the posterior (root mean square over
@@ -174,6 +175,7 @@ class SGPS(ClassModel):
         self.random_state = random_state
 
     def _fit(self, X: Matrix, y: np.ndarray, context: FitContext) -> None:
+        require_scale_per_column(self.length_scale, X.shape[1])
         with one_blas_thread():
             scaling = fit_scaling(X, self.scaling)
             data = LabelledMatrix(scaling.apply(X), y)
@@ -194,7 +196,10 @@ class SGPS(ClassModel):
         if method is None:
             method = self.probability if self.curvature_ != "none" else "mean"
         Choice(*METHODS).check("method", method)
-        return self._posterior().probabilities(rows, method, n_samples, self._seed(), first_row)
+        Whole().check("n_samples", n_samples)
+        Whole(0).check("first_row", first_row)
+        draws = Draws(self._seed(), first_row + np.arange(rows.shape[0]), n_samples)
+        return self._posterior().probabilities(rows, method, draws)
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of the highest latent mean, which is right more often than that of the highest probability:

@@ -76,6 +76,17 @@ def test_prototypes_too_large_to_move_stay_where_they_were_drawn(monkeypatch):
     assert np.array_equal(model.top_k(X, 1)[0][:, 0], np.arange(120) % TOPICS)
 
 
+def test_draws_belong_to_documents_however_rows_are_cut_into_blocks():
+    X, Y = noisy()
+    model = MMSG(**SET, evidence="block", probability="sample").fit(X, Y)
+    whole = dense_scores(model, X)
+    few = np.concatenate([block for _, block in model.score_blocks(X, cells=7 * Y.shape[1])])
+    np.testing.assert_allclose(few, whole, atol=1e-12)
+    np.testing.assert_allclose(dense_scores(model, X[40]), whole[40:41], atol=1e-12)
+    certain = MMSG(**SET, evidence="block").fit(X, Y)
+    assert np.abs(whole - dense_scores(certain, X)).max() > 1e-3
+
+
 def fits_in_parts(**settings):
     """the same fit on one part, on one that is streamed, on two, and on two by two threads."""
     X, Y = noisy(n=1900)  # more than 1536 of them have a category

@@ -512,6 +512,13 @@ MODELS = (
         f"{_GP}/test_laplace.py",
     ),
     Fault(
+        "length scales are searched within the same bounds in whatever unit rows are told",
+        "tagcore/baselines/gaussian_process/model.py",
+        "unit = unit_of_rows(X)",
+        "unit = 1.0",
+        f"{_GP}/test_model.py",
+    ),
+    Fault(
         "a filtered row keeps the mean of its cavity",
         "tagcore/baselines/gaussian_process/adf.py",
         "mean[i] + slope[i] / curve[i], precision",

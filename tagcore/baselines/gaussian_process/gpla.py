@@ -29,7 +29,7 @@ class GPLA(CovarianceModel):
 
     Its time grows with the cube of the rows and its memory with C · n²: what has more than `max_rows` learns from so
     many, drawn with every class's share. Scales are those of the highest evidence among `search_rows` of the rows, by
-    L-BFGS with exact slopes.
+    L-BFGS with exact slopes. How large all rows are together does not matter; columns should be of about the same size.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ class GPLA(CovarianceModel):
     ----------
     covariance : "se", squared exponential, or "nn", that of an infinite neural network.
     length_scale : where the search begins, and what holds without it; None is half the median distance of rows.
-    amplitude : likewise, a standard deviation.
+    amplitude : likewise, a standard deviation, at most 1000.
     ard : a length scale for every column.
     search_steps : of the search, four times as many with `ard`; 0 keeps the scales as given.
     search_rows, max_rows : see above.

@@ -13,7 +13,7 @@ from tagcore.parameters import FLAG, Limit, Real, check_limits
 from tagcore.shards import Shard, Shards
 from tagcore.training import FitContext
 
-LENGTH, AMPLITUDE = Real(least=1e-6, most=1e6, none=True), Real(least=1e-6, most=1e6)
+LENGTH, AMPLITUDE = Real(least=1e-6, most=1e6, none=True), Real(least=1e-6, most=1e3)
 JITTER = 1e-6  # of the squared amplitude, on the diagonal: rows that stand twice leave K positive definite
 
 

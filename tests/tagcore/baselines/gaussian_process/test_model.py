@@ -45,3 +45,11 @@ def test_a_length_scale_that_is_given_is_told_in_the_unit_of_the_rows(model):
         other = model(length_scale=0.7e5, search_steps=0).fit(form(1e5 * X), Y)
         assert other.length_scales_ == pytest.approx(0.7e5)
         np.testing.assert_allclose(other.predict_proba(form(1e5 * X_NEW)), usual, atol=1e-6)
+
+
+@EVERY
+def test_amplitudes_are_those_that_work(model):
+    """with a million the mode was not found, or covariances were not finite."""
+    assert made(model, 0, amplitude=1e3).fit(X, Y).score(X, Y) > 0.7  # classes overlap; by chance it is a third
+    with pytest.raises(ValueError, match=r"amplitude must be at least 1e-06 and at most 1000, got 1001\.0"):
+        made(model, 0, amplitude=1001.0).fit(X, Y)

@@ -16,13 +16,14 @@ from tagcore.shards import Executor, InProcess, one_blas_thread
 from tagcore.training import Checkpoints, FitContext
 
 Matrix: TypeAlias = np.ndarray | sp.csr_matrix  # rows of numbers: dense float64, row after row, or CSR of float64
+LARGEST = 1e100  # number of a row: its square is a number still
 
 
 class ClassModel(ClassifierMixin, Estimator, abstract=True):
     """A model that learns which one of several classes a row of numbers is of.
 
     A subclass writes `_fit(X, y, context)`, which sets its arrays and facts, `_proba(X)` and, for what it keeps,
-    `_check_state()`. X is dense or CSR, as the caller had it, and checked: finite, columns in order and each once.
+    `_check_state()`. X is dense or CSR, as the caller had it, and checked: none beyond 1e100, columns in order, once.
     y are class numbers 0..C - 1, each of some row; C may be 1. `_proba` gives (n, C) probabilities whose rows add up
     to 1, of few rows at a time: as many as `_cells_per_row()` says. A model that can say how likely the training data
     are under it sets `log_evidence_` and names it in `_facts`. See `Estimator` for what names its state.
@@ -94,17 +95,27 @@ class ClassModel(ClassifierMixin, Estimator, abstract=True):
             raise ValueError(f"classes {labels!r:.100}, expected different ones of one kind, in order")
 
     def _rows(self, X: Any, *, reset: bool) -> Matrix:
-        return _ordered(validate_data(self, X, accept_sparse="csr", dtype=np.float64, order="C", reset=reset))
+        return _checked(validate_data(self, X, accept_sparse="csr", dtype=np.float64, order="C", reset=reset))
 
     def _rows_and_classes(self, X: Any, y: Any) -> tuple[Matrix, np.ndarray]:
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, order="C")
         check_classification_targets(y)
-        return _ordered(X), y
+        return _checked(X), y
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _checked(X: Any) -> Matrix:
+    """Rows in order; ValueError names a number whose square may be none."""
+    X = _ordered(X)
+    values = X.data if sp.issparse(X) else X
+    if values.size and max(values.max(), -values.min()) > LARGEST:
+        row, column = (int(numbers[0]) for numbers in (abs(X) > LARGEST).nonzero())
+        raise ValueError(f"row {row}, column {column} of X is {X[row, column]:g}, expected -{LARGEST:g} to {LARGEST:g}")
+    return X
 
 
 def _ordered(X: Any) -> Matrix:

@@ -68,15 +68,18 @@ class Real:
 
 @dataclass(frozen=True)
 class WholeOrShare:
-    """A whole number from 1, or a share above 0 up to 1.0."""
+    """A whole number from 1, or a share above 0 up to 1.0, and None where it stands for a default."""
 
     of: str
+    none: bool = False
 
     def check(self, name: str, value: Any) -> None:
+        if value is None and self.none:
+            return
         whole = _is_whole(value) and 1 <= value <= MOST_IDS
         share = _is_number(value) and not _is_whole(value) and 0 < value <= 1
         if not (whole or share):
-            expected = f"a whole number from 1 to {MOST_IDS} or a share of {self.of} up to 1.0"
+            expected = f"a whole number from 1 to {MOST_IDS} or a share of {self.of} up to 1.0{', or None' * self.none}"
             raise ValueError(f"{name} must be {expected}, got {value!r:.100}")
 
 

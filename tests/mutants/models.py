@@ -103,6 +103,27 @@ MODELS = (
         f"{_SGPS}/test_prototypes.py",
     ),
     Fault(
+        "a whole number of prototypes that is written as 5.0 is five times the rows",
+        "tagcore/models/sgps/checks.py",
+        'n_prototypes=WholeOrShare("the rows", none=True)',
+        "n_prototypes=Real(above=0, none=True)",
+        f"{_SGPS}/test_estimator.py -k bad_parameters",
+    ),
+    Fault(
+        "draws of a document are those of its place in a block",
+        "tagcore/models/mmsg/estimator.py",
+        "row_keys(X)) if",
+        "np.arange(X.shape[0])) if",
+        "tests/tagcore/models/mmsg/test_estimator.py -k draws_belong",
+    ),
+    Fault(
+        "numbers far below zero are taken though their squares are none",
+        "tagcore/class_model.py",
+        "max(values.max(), -values.min()) > LARGEST",
+        "values.max() > LARGEST",
+        "tests/tagcore/test_class_model.py -k squares",
+    ),
+    Fault(
         "variance without what the prototypes leave open",
         "tagcore/models/sgps/posterior.py",
         "covariances = covariances + left[:, None] * squares",
@@ -496,6 +517,13 @@ MODELS = (
         "log_det + 2.0 * np.log(np.diag(factor)).sum())",
         "log_det)",
         f"{_GP}/test_laplace.py",
+    ),
+    Fault(
+        "length scales are searched within the same bounds in whatever unit rows are told",
+        "tagcore/baselines/gaussian_process/model.py",
+        "unit = unit_of_rows(X)",
+        "unit = 1.0",
+        f"{_GP}/test_model.py",
     ),
     Fault(
         "a filtered row keeps the mean of its cavity",

@@ -99,6 +99,20 @@ def test_the_hook_gets_checked_rows_class_numbers_and_what_fit_was_told(tmp_path
     assert messy.nnz == 3
 
 
+@EVERY
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_numbers_whose_squares_are_none_are_refused_by_row_and_column(model, form):
+    X, y = blobs()
+    X[4, 1] = 1e99
+    _made(model).fit(form(X), y)
+    X[4, 1] = -1e160
+    message = r"row 4, column 1 of X is -1e\+160, expected -1e\+100 to 1e\+100"
+    with pytest.raises(ValueError, match=message):
+        _made(model).fit(form(X), y)
+    with pytest.raises(ValueError, match=message):
+        _fit(model).predict_proba(form(X))
+
+
 def test_a_fit_that_fails_leaves_the_model_as_it_was(monkeypatch):
     fitted = _fit(_NearestMean)
     before = dict(vars(fitted))

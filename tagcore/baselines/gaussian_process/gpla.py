@@ -29,13 +29,13 @@ class GPLA(CovarianceModel):
 
     Its time grows with the cube of the rows and its memory with C · n²: what has more than `max_rows` learns from so
     many, drawn with every class's share. Scales are those of the highest evidence among `search_rows` of the rows, by
-    L-BFGS with exact slopes.
+    L-BFGS with exact slopes. How large all rows are together does not matter; columns should be of about the same size.
 
     Parameters
     ----------
     covariance : "se", squared exponential, or "nn", that of an infinite neural network.
     length_scale : where the search begins, and what holds without it; None is half the median distance of rows.
-    amplitude : likewise, a standard deviation.
+    amplitude : likewise, a standard deviation, at most 1000.
     ard : a length scale for every column.
     search_steps : of the search, four times as many with `ard`; 0 keeps the scales as given.
     search_rows, max_rows : see above.

@@ -7,13 +7,13 @@ import numpy as np
 
 from tagcore.base import require_array
 from tagcore.baselines.gaussian_process.rows import ROW_ARRAYS, kept_rows, require_rows, row_arrays
-from tagcore.baselines.gaussian_process.search import Scales, usual_length
+from tagcore.baselines.gaussian_process.search import Scales, unit_of_rows, usual_length
 from tagcore.class_model import ClassModel, Matrix
 from tagcore.parameters import FLAG, Limit, Real, check_limits
 from tagcore.shards import Shard, Shards
 from tagcore.training import FitContext
 
-LENGTH, AMPLITUDE = Real(least=1e-6, most=1e6, none=True), Real(least=1e-6, most=1e6)
+LENGTH, AMPLITUDE = Real(least=1e-6, most=1e6, none=True), Real(least=1e-6, most=1e3)
 JITTER = 1e-6  # of the squared amplitude, on the diagonal: rows that stand twice leave K positive definite
 
 
@@ -30,8 +30,9 @@ class CovarianceModel(ClassModel, abstract=True):
     """A classifier whose answers come of the covariance of a new row with rows that it keeps.
 
     A subclass names its step `_learn(X, y, params)`, a function of its module: it runs where the executor says, on one
-    thread. It needs the parameters `covariance`, `length_scale` (None: half the median distance of rows), `amplitude`
-    and `ard`, where it has one.
+    thread, on rows divided by a common unit where they are far smaller or larger than standardised ones. It needs the
+    parameters `covariance`, `length_scale` (None: half the median distance of rows), `amplitude` and, where it has
+    one, `ard`.
     """
 
     _common_arrays = ("length_scales_", *ROW_ARRAYS)
@@ -69,7 +70,7 @@ class CovarianceModel(ClassModel, abstract=True):
         width = self.n_features_in_
         n = require_rows(self.row_starts_, self.row_columns_, self.row_values_, width, self.dense_rows_)
         scales = width if getattr(self, "ard", False) else 1
-        require_array(self.length_scales_, (scales,), np.float64, "length scales", LENGTH.least, LENGTH.most)
+        require_array(self.length_scales_, (scales,), np.float64, "length scales", float(np.finfo(np.float64).tiny))
         self._check_own(n, len(self.class_labels_))
 
     def _check_own(self, n_rows: int, n_classes: int) -> None:
@@ -101,10 +102,13 @@ def _as_it_is(part: Any) -> Any:
 
 
 def _run(shard: Shard, state: Any, learn: Any, params: dict[str, Any]) -> dict[str, Any]:
-    learnt = learn(*shard.data, params)
+    X, y = shard.data
+    unit = unit_of_rows(X)
+    given = params["length_scale"]
+    learnt = learn(X / unit, y, params | {"length_scale": None if given is None else given / unit})
     return {
         "rows": learnt.rows,
-        "lengths": learnt.scales.lengths,
+        "lengths": learnt.scales.lengths * unit,
         "amplitude": learnt.scales.amplitude,
         "arrays": learnt.arrays,
         "facts": learnt.facts,

@@ -4,11 +4,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagcore.base import require_array, require_lists
-from tagcore.class_model import Matrix
+from tagcore.class_model import LARGEST, Matrix
 from tagcore.shards import Arrays
 
 _FEWEST = 20
-_LARGEST = 1e100  # its square is a number still
 ROW_ARRAYS = ("row_starts_", "row_columns_", "row_values_")
 
 
@@ -33,7 +32,7 @@ def kept_rows(starts: np.ndarray, columns: np.ndarray, values: np.ndarray, width
 def require_rows(starts: np.ndarray, columns: np.ndarray, values: np.ndarray, width: int, dense: bool) -> int:
     """Raises ValueError unless these are the arrays of at least one row; gives how many there are."""
     require_lists(starts, columns, starts.size - 1, width, "kept rows")
-    require_array(values, columns.shape, np.float64, "values of kept rows", -_LARGEST, _LARGEST)
+    require_array(values, columns.shape, np.float64, "values of kept rows", -LARGEST, LARGEST)
     if starts.size < 2:
         raise ValueError("no rows are kept, expected at least one")
     if dense and (np.diff(starts) != width).any():

@@ -7,10 +7,11 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from tagcore.numeric.covariance import COVARIANCES, Covariance
-from tagcore.numeric.dots import Matrix, squared_distances
+from tagcore.numeric.dots import Matrix, squared_distances, squared_lengths
 from tagcore.numeric.scale_search import descend_logs
 
 LOG_LENGTH, LOG_AMPLITUDE = (-3.0, 5.0), (-2.0, 5.0)  # bounds
+_ROOM = 1.0  # between a bound and where the search begins
 _RESTARTS = 4
 _ARD_STEPS = 4  # times as many where every column has a length scale
 _MEASURED = 200  # rows whose distances say how far apart rows are
@@ -39,12 +40,21 @@ Evidence = Callable[[Scales], tuple[float, np.ndarray]]  # its logarithm, and th
 
 
 def usual_length(X: Matrix) -> float:
-    """Half the median distance between rows; 1 where all are the same."""
+    """Half the median distance between rows; 1 where all are the same, but for rounding."""
     step = max(1, X.shape[0] // _MEASURED)
     rows = X[::step][:_MEASURED]
     distances = np.sqrt(squared_distances(rows, rows)[np.triu_indices(rows.shape[0], 1)])
     median = float(np.median(distances)) if distances.size else 0.0
-    return 0.5 * median if median > 1e-8 else 1.0
+    return 0.5 * median if median > 1e-8 * np.sqrt(squared_lengths(rows).max()) else 1.0
+
+
+def unit_of_rows(X: Matrix) -> float:
+    """By what rows are divided so that the bounds hold their usual length: 1 where it lies well within, as that of
+    standardised rows does. Any other is a power of two, by which nothing is rounded."""
+    usual = usual_length(X)
+    if LOG_LENGTH[0] + _ROOM <= np.log(usual) <= LOG_LENGTH[1] - _ROOM:
+        return 1.0
+    return float(2.0 ** np.floor(np.log2(usual)))
 
 
 def nothing(n_rows: int, n_classes: int) -> float:

@@ -100,7 +100,7 @@ class CategorySVM(CategoryModel):
 def _machines(
     X: sp.csr_matrix, categories: np.ndarray, size: int, C: float, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(directions, intercepts) of every category; one that no document has lies below all others."""
+    """(directions, intercepts) of every category; one that no document has scores -1 everywhere."""
     directions, intercepts = np.zeros((X.shape[1], size)), np.full(size, -1.0)
     known = np.unique(categories)
     if known.size == 1:

@@ -5,6 +5,7 @@ import scipy.sparse as sp
 
 from tagcore.features.rows import Rows
 from tagcore.models.mmsg.category_model import CATEGORY_LIMITS, CategoryModel
+from tagcore.models.mmsg.row_keys import row_keys
 from tagcore.models.sgps.checks import (
     ARRAYS,
     FACTS,
@@ -15,6 +16,7 @@ from tagcore.models.sgps.checks import (
     posterior_of,
 )
 from tagcore.models.sgps.learning import learn
+from tagcore.models.sgps.posterior import Draws
 from tagcore.models.sgps.rows import LabelledDocuments
 from tagcore.numeric.normalise import normalise_rows
 from tagcore.parameters import Choice, limits
@@ -45,7 +47,8 @@ class MMSG(CategoryModel):
     search_rows, probability, tol, max_iter, epochs, rate, width, window, jitter, max_prototypes, mode, memory,
     n_shards, random_state : as of `SGPS`. Prototypes are documents (`snap`); where they would be too large to move,
         documents drawn category by category. `evidence="block"` allows probabilities that heed the variance
-        (`probability="mackay"`), at a cost of C N M²; without it ("none") they are those of the mean.
+        (`probability="mackay"`), at a cost of C N M²; without it ("none") they are those of the mean. Draws of "sample"
+        are those of a document's words, wherever it stands.
     length_scales : "shared" or "per_class", an amplitude for every category.
 
     Attributes
@@ -153,8 +156,8 @@ class MMSG(CategoryModel):
     def _category_proba(self, X: sp.csr_matrix) -> np.ndarray:
         posterior = posterior_of(self, X.shape[1])
         method = self.probability if self.curvature_ != "none" else "mean"
-        seed = self._seed() if method == "sample" else 0
-        return posterior.probabilities(normalise_rows(X, bool(self.normalise)), method, seed=seed)
+        draws = Draws(self._seed(), row_keys(X)) if method == "sample" else None
+        return posterior.probabilities(normalise_rows(X, bool(self.normalise)), method, draws)
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31))

@@ -22,12 +22,13 @@ from tagcore.parameters import (
     Numbers,
     Real,
     Whole,
+    WholeOrShare,
     check_limits,
     limits,
 )
 
 LIMITS = limits(
-    n_prototypes=Real(above=0, none=True),
+    n_prototypes=WholeOrShare("the rows", none=True),
     covariance=Choice(*COVARIANCES),
     length_scales=Choice("shared", "per_class", "ard"),
     evidence=Choice("block", "exact", "none"),
@@ -71,15 +72,18 @@ FACTS = ("sparse_", "curvature_", "jitter_", "n_iter_", "converged_", "degenerat
 
 def check_together(model: Any) -> None:
     """Raises ValueError where two parameters together make no sense."""
-    wanted = model.n_prototypes
-    if wanted is not None and wanted > 1 and wanted != int(wanted):
-        raise ValueError(f"n_prototypes must be a whole number or a share of the rows up to 1.0, got {wanted!r}")
     if model.search == "grid" and model.length_scales != "shared":
         raise ValueError(f'search="grid" needs length_scales="shared", got {model.length_scales!r}')
     if np.ndim(model.length_scale) and model.length_scales != "ard":
         raise ValueError(f'several length scales need length_scales="ard", got {model.length_scales!r}')
     if np.ndim(model.length_scale) and np.min(model.length_scale) <= 0:
         raise ValueError(f"every one of length_scale must be positive, got {model.length_scale!r:.100}")
+
+
+def require_scale_per_column(length_scale: Any, n_columns: int) -> None:
+    """Raises ValueError where several length scales are not as many as columns."""
+    if np.ndim(length_scale) and len(length_scale) != n_columns:
+        raise ValueError(f"length_scale has {len(length_scale)} numbers, X has {n_columns} columns: each wants one")
 
 
 def keep_learnt(model: Any, learnt: Learnt) -> None:

@@ -15,13 +15,14 @@ from tagcore.models.sgps.checks import (
     keep_learnt,
     posterior_of,
     prototypes_of,
+    require_scale_per_column,
 )
 from tagcore.models.sgps.learning import learn
-from tagcore.models.sgps.posterior import METHODS, Posterior
+from tagcore.models.sgps.posterior import METHODS, Draws, Posterior
 from tagcore.models.sgps.rows import LabelledMatrix
 from tagcore.models.sgps.scaling import SCALINGS, Scaling, fit_scaling
 from tagcore.numeric.dots import Matrix
-from tagcore.parameters import Choice, check_limits
+from tagcore.parameters import Choice, Whole, check_limits
 from tagcore.scikit import check_is_fitted, check_random_state
 from tagcore.shards import one_blas_thread
 from tagcore.training import FitContext
@@ -42,8 +43,8 @@ class SGPS(ClassModel):
 
     Parameters
     ----------
-    n_prototypes : M, a whole number or a share of the rows; None is 5 % of them, at least 20. Never fewer than classes,
-        more than rows, or more than `max_prototypes`.
+    n_prototypes : M, a whole number or a share of the rows; None is 5 % of them, at least 20. Never more than rows or
+        `max_prototypes`, but one for every class in any case.
     covariance : "se", squared exponential, or "nn", that of a neural network.
     length_scales : "shared", one for all; "per_class", one length scale but an amplitude for every class; "ard", one
         for every column.
@@ -57,9 +58,9 @@ class SGPS(ClassModel):
     length_scale, amplitude : where the search begins; None is half of the median distance of prototypes, and 3.
     search_iter, search_rows : most iterations of L-BFGS, four times as many for "ard"; rows that the search sees at
         most, None for 4000: fewer would find too little amplitude.
-    probability : how `predict_proba`, and `predict` with it, turns latents into probabilities: "mean" ignores their
-        variance, which errs least in the class; "mackay" shrinks each mean by its variance and "sample" averages over
-        draws, which are less sure where little is known, and may so prefer another class.
+    probability : how `predict_proba` turns latents into probabilities: "mean" ignores their variance, and its likeliest
+        class is that of `predict`; "mackay" shrinks each mean by its variance and "sample" averages over draws, which
+        are less sure where little is known, and may so prefer another class, which errs more often.
     scaling : "standard" brings columns to unit variance (and dense ones to mean zero), "unit" rows to unit length, as
         words want; "none" leaves them.
     tol, max_iter : latents are as near to the mode as `tol` standard deviations of the posterior (root mean square over
@@ -67,11 +68,12 @@ class SGPS(ClassModel):
     epochs, rate, width, window : prototypes move for so many epochs, with this first step; a prototype reaches as far
         as `width` times the spacing of prototypes; rows surely right or wrong, ls(1 - ls) < window, do not pull.
     jitter : added to the variance of prototypes; ten times as much, up to 0.01, where these coincide.
-    max_prototypes : M at most.
+    max_prototypes : M at most, unless classes are more.
     mode : "store" keeps the features of all rows (12 bytes each), "float32" rounds them (4), "stream" makes them anew
         in every pass, "auto" takes the first of these that fits into half of `memory` bytes.
-    n_shards : parts of the rows (of 1536 at least), worked on in parallel. Results depend on it in the last digits,
-        never on threads.
+    n_shards : parts of the rows (of 1536 at least), worked on in parallel. Results never depend on threads. On this
+        number they depend in the last digits where prototypes do not move; those that do follow mini-batches drawn part
+        by part, so that with another number they end elsewhere, and stop at another epoch.
     random_state : seed.
 
     Attributes
@@ -173,6 +175,7 @@ class SGPS(ClassModel):
         self.random_state = random_state
 
     def _fit(self, X: Matrix, y: np.ndarray, context: FitContext) -> None:
+        require_scale_per_column(self.length_scale, X.shape[1])
         with one_blas_thread():
             scaling = fit_scaling(X, self.scaling)
             data = LabelledMatrix(scaling.apply(X), y)
@@ -193,7 +196,10 @@ class SGPS(ClassModel):
         if method is None:
             method = self.probability if self.curvature_ != "none" else "mean"
         Choice(*METHODS).check("method", method)
-        return self._posterior().probabilities(rows, method, n_samples, self._seed(), first_row)
+        Whole().check("n_samples", n_samples)
+        Whole(0).check("first_row", first_row)
+        draws = Draws(self._seed(), first_row + np.arange(rows.shape[0]), n_samples)
+        return self._posterior().probabilities(rows, method, draws)
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of the highest latent mean, which is right more often than that of the highest probability:

@@ -14,6 +14,20 @@ _BLOCK_CELLS = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
+class Draws:
+    """Standard normal numbers that the seed and a row's key decide, whichever rows are asked with it."""
+
+    seed: int
+    keys: np.ndarray  # of every row one, from 0
+    count: int = 1000
+
+    def of_row(self, row: int, n_classes: int) -> np.ndarray:
+        """Gives (count, C) numbers."""
+        key = np.array([self.seed, self.keys[row]], np.uint64)
+        return np.random.Generator(np.random.Philox(key=key)).standard_normal((self.count, n_classes))
+
+
+@dataclass(frozen=True, eq=False)
 class Posterior:
     """Basis, amplitudes of the classes, weights L⁻ᵀ U ∘ a of the mode U, and the curvature there (None: not known)."""
 
@@ -32,27 +46,20 @@ class Posterior:
         covariances = self._covariances(X)
         return covariances if covariances.ndim == 2 else np.diagonal(covariances, axis1=1, axis2=2).copy()
 
-    def residual_variances(self, X: Matrix) -> np.ndarray:
-        """Gives the part of the variance that even sure prototypes would leave, at amplitude 1, (n,)."""
-        blocks = [self.basis.residual_variances(X[rows], self.basis.features(X[rows])) for rows in self._cuts(X)]
-        return np.concatenate(blocks) if blocks else np.empty(0)
-
-    def probabilities(
-        self, X: Matrix, method: str, n_samples: int = 1000, seed: int = 0, first_row: int = 0
-    ) -> np.ndarray:
+    def probabilities(self, X: Matrix, method: str, draws: Draws | None = None) -> np.ndarray:
         """Gives class probabilities, (n, C): softmax of the means (`mean`), of means shrunk by their variance
-        (`mackay`), or averaged over draws (`sample`), which are keyed by the number of the row.
+        (`mackay`), or averaged over draws (`sample`, which alone needs them).
         """
         means = self.means(X)
         if method == "mean":
             return probabilities(means)
         if method == "mackay":
             return probabilities(means / np.sqrt(1.0 + np.pi / 8.0 * self.variances(X)))
+        assert draws is not None
         covariances = self._covariances(X)
         out = np.empty(means.shape)
         for i, (mean, covariance) in enumerate(zip(means, covariances, strict=True)):
-            draws = np.random.Generator(np.random.Philox(key=[seed, first_row + i]))
-            normals = draws.standard_normal((n_samples, mean.size))
+            normals = draws.of_row(i, mean.size)
             spread = np.sqrt(covariance) if covariance.ndim == 1 else _root(covariance)
             F = mean + (normals * spread if covariance.ndim == 1 else normals @ spread.T)
             out[i] = probabilities(F).mean(axis=0)

@@ -13,7 +13,7 @@ _CLUSTERED_ROWS = 20_000  # of a class: k-means of more of them finds no other c
 
 
 def number_of_prototypes(wanted: int | float | None, n_rows: int, n_classes: int, most: int) -> int:
-    """Gives M: as many as wanted, or a share of the rows; at least one a class, at most one a row and `most`."""
+    """Gives M: as many as wanted, or a share of the rows; at most `most` and one a row, but one a class in any case."""
     if wanted is None:
         count = max(round(DEFAULT_SHARE * n_rows), DEFAULT_LEAST)
     elif isinstance(wanted, int | np.integer):

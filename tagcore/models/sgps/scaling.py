@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.numeric.dots import Matrix
+from tagcore.numeric.dots import Matrix, squared_lengths
 from tagcore.numeric.normalise import normalise_rows
 from tagcore.scikit import mean_variance_axis
 
@@ -23,7 +23,7 @@ class Scaling:
     def apply(self, X: Matrix) -> Matrix:
         """Gives rows of the same kind, scaled; CSR rows stay sparse and are not centred."""
         if self.kind == "unit":
-            return normalise_rows(X, True)
+            return normalise_rows(X, True) if sp.issparse(X) else _unit_rows(X)
         if self.kind == "none":
             return X
         if sp.issparse(X):
@@ -40,3 +40,8 @@ def fit_scaling(X: Matrix, kind: str) -> Scaling:
         centre, spread = X.mean(axis=0), X.std(axis=0)
     constant = ~(spread > 1e-12 * np.maximum(np.abs(centre), 1e-300))  # of rounding alone, or of nothing
     return Scaling(kind, centre, np.where(constant, 1.0, spread))
+
+
+def _unit_rows(X: np.ndarray) -> np.ndarray:
+    lengths = np.sqrt(squared_lengths(X))
+    return X / np.where(lengths > 0.0, lengths, 1.0)[:, None]

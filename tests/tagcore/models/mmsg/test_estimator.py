@@ -76,23 +76,47 @@ def test_prototypes_too_large_to_move_stay_where_they_were_drawn(monkeypatch):
     assert np.array_equal(model.top_k(X, 1)[0][:, 0], np.arange(120) % TOPICS)
 
 
-def test_shards_and_streams_change_the_last_digits_alone_and_threads_nothing():
-    X, Y = noisy(n=2200)
-    fits = {
-        name: MMSG(**SET | {"tol": 1e-8}, n_shards=shards, mode=mode).fit_rows(
-            InMemory(X, Y.astype(np.float32)), executor=InProcess(threads)
-        )
-        for name, shards, mode, threads in [
-            ("one", 1, "store", 1),
-            ("stream", 1, "stream", 1),
-            ("shards", 3, "store", 1),
-            ("threads", 3, "store", 2),
-        ]
-    }
-    wanted = dense_scores(fits["one"], X[:50])
-    np.testing.assert_allclose(dense_scores(fits["stream"], X[:50]), wanted, atol=1e-8)
+def test_draws_belong_to_documents_however_rows_are_cut_into_blocks():
+    X, Y = noisy()
+    model = MMSG(**SET, evidence="block", probability="sample").fit(X, Y)
+    whole = dense_scores(model, X)
+    few = np.concatenate([block for _, block in model.score_blocks(X, cells=7 * Y.shape[1])])
+    np.testing.assert_allclose(few, whole, atol=1e-12)
+    np.testing.assert_allclose(dense_scores(model, X[40]), whole[40:41], atol=1e-12)
+    certain = MMSG(**SET, evidence="block").fit(X, Y)
+    assert np.abs(whole - dense_scores(certain, X)).max() > 1e-3
+
+
+def fits_in_parts(**settings):
+    """the same fit on one part, on one that is streamed, on two, and on two by two threads."""
+    X, Y = noisy(n=1900)  # more than 1536 of them have a category
+    rows = InMemory(X, Y.astype(np.float32))
+    for n_shards, mode, threads in [(1, "store", 1), (1, "stream", 1), (2, "store", 1), (2, "store", 2)]:
+        model = MMSG(**SET | {"tol": 1e-8, "n_shards": n_shards, "mode": mode} | settings)
+        yield model.fit_rows(rows, executor=InProcess(threads))
+
+
+def assert_same_bits(one, other):
     for name in MMSG._arrays:
-        assert np.array_equal(getattr(fits["shards"], name), getattr(fits["threads"], name)), name
+        assert np.array_equal(getattr(one, name), getattr(other, name)), name
+
+
+def test_streams_and_shards_change_the_last_digits_where_prototypes_stay_and_threads_nothing():
+    one, streamed, sharded, by_threads = fits_in_parts(selector="random")
+    X = noisy(n=50)[0]
+    for other in (streamed, sharded):
+        assert not np.array_equal(other.weights_, one.weights_)
+        np.testing.assert_allclose(dense_scores(other, X), dense_scores(one, X), atol=1e-8)
+    assert_same_bits(by_threads, sharded)
+
+
+def test_prototypes_that_move_end_elsewhere_with_other_shards_but_not_with_threads():
+    one, streamed, sharded, by_threads = fits_in_parts(snap=False)
+    X = noisy(n=50)[0]
+    np.testing.assert_allclose(dense_scores(streamed, X), dense_scores(one, X), atol=1e-8)
+    moved_apart = np.abs(dense_scores(sharded, X) - dense_scores(one, X)).max()
+    assert 1e-6 < moved_apart < 0.05  # mini-batches are drawn shard by shard
+    assert_same_bits(by_threads, sharded)
 
 
 def test_a_stored_model_that_shares_more_than_all_is_refused(tmp_path):

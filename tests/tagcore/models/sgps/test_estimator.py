@@ -71,6 +71,20 @@ def test_a_draw_belongs_to_its_row():
     np.testing.assert_allclose(part, whole[30:], atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"n_samples": 0}, "n_samples must be at least 1, got 0"),
+        ({"n_samples": 10.0}, r"n_samples must be a whole number, got 10\.0"),
+        ({"first_row": -1}, "first_row must be at least 0, got -1"),
+    ],
+)
+def test_draws_that_cannot_be_are_refused(asked, message):
+    model = fixed().fit(X, Y)
+    with pytest.raises(ValueError, match=message):
+        model.predict_proba(X_NEW, "sample", **asked)
+
+
 @pytest.mark.parametrize("evidence", ["exact", "block"])
 def test_far_from_all_rows_the_variance_is_that_of_the_prior(evidence):
     """prototypes say nothing there: what they leave open is all of it."""
@@ -211,10 +225,13 @@ def test_odd_matrices_give_finite_probabilities(rows, n_classes, csr):
     ("params", "message"),
     [
         ({"covariance": "rbf"}, 'covariance must be "se" or "nn"'),
-        ({"n_prototypes": 0}, "n_prototypes must be positive or None, got 0"),
-        ({"n_prototypes": 2.5}, "n_prototypes must be a whole number or a share"),
+        ({"n_prototypes": 0}, r"a share of the rows up to 1\.0, or None, got 0"),
+        ({"n_prototypes": 2.5}, "n_prototypes must be a whole number from 1 to .* or a share of the rows"),
+        ({"n_prototypes": 5.0}, r"or None, got 5\.0"),
+        ({"n_prototypes": np.float64(5)}, "n_prototypes must be a whole number"),
         ({"length_scale": [1.0, 2.0, 3.0]}, 'several length scales need length_scales="ard"'),
         ({"length_scale": [1.0, -2.0, 3.0], "length_scales": "ard"}, "must be positive"),
+        ({"length_scale": [1.0, 2.0], "length_scales": "ard"}, "length_scale has 2 numbers, X has 3 columns"),
         ({"window": 0.3}, "window must be at least 0 and at most 0.25"),
         ({"jitter": 0.0}, "jitter must be above 0 and at most 0.01"),
     ],

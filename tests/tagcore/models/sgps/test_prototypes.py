@@ -39,6 +39,7 @@ def test_every_class_has_its_share(count, sizes):
 def test_how_many(wanted, expected):
     assert number_of_prototypes(wanted, 1000, 3, 200) == expected
     assert number_of_prototypes(wanted, 4, 3, 200) <= 4
+    assert number_of_prototypes(wanted, 1000, 300, 200) == 300  # one a class, though these are more than allowed
 
 
 def test_rows_of_every_class_and_centres_of_it():

@@ -53,6 +53,27 @@ INFRA = (
         _BRING_UP,
     ),
     Fault(
+        "scheduled nights do not see the file of settings",
+        _STACK,
+        '        given["TAGFLOW_CONFIG"] = file\n',
+        "        pass\n",
+        _BRING_UP,
+    ),
+    Fault(
+        "an `up` without a file of settings takes it from the worker",
+        _STACK,
+        "return remembered if remembered and Path(remembered).is_file() else None",
+        "return None",
+        _BRING_UP,
+    ),
+    Fault(
+        "schedules read a source of the settings by its relative path",
+        "infra/cli/stack.py",
+        "    if settings.source:\n",
+        "    if data is not None:\n",
+        "tests/infra/cli/test_stack.py -k source",
+    ),
+    Fault(
         "another process of the same id is taken for the server",
         _PROCESS,
         "_start(self.pid) == self.start",

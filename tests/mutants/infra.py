@@ -81,6 +81,13 @@ INFRA = (
         "tests/infra/test_session.py",
     ),
     Fault(
+        "a run ends the server of the stack",
+        "infra/stack/prefect.py",
+        'server.services == "full" and services != "full"',
+        "False",
+        _PARTS + " -k server_of_the_stack",
+    ),
+    Fault(
         "another process of the same id is taken for the server",
         _PROCESS,
         "_start(self.pid) == self.start",

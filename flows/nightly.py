@@ -64,17 +64,18 @@ def nightly(recipe: Recipe, full: bool = False) -> NightlyResult:
     at a time on one corpus: another waits for its end. A night that fails or is refused is told to whoever the settings
     name.
     """
-    champion_measure(recipe.measures.primary, recipe.data.kind)  # said now, not when there is one to compare with
     workspace = open_workspace()
     name = registered_name(recipe.name, data_name(recipe.data))
-    require_reachable(workspace.registry)
-    premises = premises_of(recipe)  # before anything is read: what changes from here on is for the next night
-    with only_run(workspace.registry, name), tell_of_failure(workspace.settings, name), noted_steps() as steps:
-        night, stored = follow(recipe.model_copy(update={"seeds": recipe.seeds[:1]}), name, workspace, full)
-        if premises is not None:
-            examples = [example.told() for example in night.examples]
-            record = StandingNight(premises, results_in(stored), steps, asdict(night), examples)
-            keep_record(workspace.report_folder(name), record)
+    with tell_of_failure(workspace.settings, name):
+        champion_measure(recipe.measures.primary, recipe.data.kind)  # said now, not when there is one to compare with
+        require_reachable(workspace.registry)
+        premises = premises_of(recipe)  # before anything is read: what changes from here on is for the next night
+        with only_run(workspace.registry, name), noted_steps() as steps:
+            night, stored = follow(recipe.model_copy(update={"seeds": recipe.seeds[:1]}), name, workspace, full)
+            if premises is not None:
+                examples = [example.told() for example in night.examples]
+                record = StandingNight(premises, results_in(stored), steps, asdict(night), examples)
+                keep_record(workspace.report_folder(name), record)
     if night.decision.is_refusal:
         notify(workspace.settings, "refused", asdict(night.decision))
     return night

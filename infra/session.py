@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from subprocess import DEVNULL
@@ -55,10 +56,11 @@ def _use_the_wait(settings: "Settings", server: "Server") -> None:
     import flows.experiment
     import flows.nightly  # noqa: F401
     from tagcore.precompile import is_compiled
-    from tasks.registry.client import require_reachable
+    from tasks.registry.client import RegistryError, require_reachable
     from tasks.workspace import Workspace
 
-    require_reachable(Workspace.from_settings(settings).registry)
+    with suppress(RegistryError):  # a flow that needs the registry says so itself, and a night to whoever shall hear
+        require_reachable(Workspace.from_settings(settings).registry)
     if not is_compiled():
         subprocess.Popen([sys.executable, "-m", "tagcore.precompile"], stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL)
 

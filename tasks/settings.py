@@ -16,6 +16,7 @@ from tasks.state_folder import DEFAULT_HOME, config_file, database_in
 from tasks.timezones import require_timezone
 
 PREFIX = "TAGFLOW_"
+_DATABASES = ("sqlite", "postgresql", "mysql", "mssql")  # that MLflow keeps a registry in
 
 
 class Settings(BaseSettings):
@@ -53,6 +54,18 @@ class Settings(BaseSettings):
     @classmethod
     def _is_a_timezone(cls, value: str | None) -> str | None:
         return require_timezone(value) if value else None
+
+    @field_validator("mlflow")
+    @classmethod
+    def _is_a_registry(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is None or not (address := value.get_secret_value()):
+            return None
+        if not (_is_web_address(address) or _is_database(address)):
+            raise ValueError(
+                "expected the address of an MLflow server, such as http://host:5000, or of a database, such as "
+                "sqlite:////srv/mlflow.db or postgresql://user:password@host/mlflow"
+            )
+        return value
 
     @field_validator("notify_webhook")
     @classmethod
@@ -122,6 +135,16 @@ def _is_web_address(text: str) -> bool:
         parts = urlsplit(text)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and text.split() == [text]
     except ValueError:  # of a port that is no number
+        return False
+
+
+def _is_database(text: str) -> bool:
+    from sqlalchemy.engine import make_url  # here: few settings name one
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        return make_url(text).get_backend_name() in _DATABASES
+    except (ArgumentError, ValueError):  # the latter of a port that is no number
         return False
 
 

@@ -35,10 +35,9 @@ def up(
     from tagcore.store.files import require_writable
     from tasks.settings import load_settings
 
-    source = None if data is None else settled_source(data)
     settings = load_settings(
         home=home,
-        source=source,
+        source=data,
         workers=workers,
         prefect_port=prefect_port,
         mlflow_port=mlflow_port,
@@ -47,6 +46,8 @@ def up(
     )
     if settings.prefect != "server":
         raise ValueError(f"prefect = {settings.prefect!r}: `tagflow up` has a Prefect of its own, expected server")
+    if settings.source:
+        settings = settings.model_copy(update={"source": settled_source(settings.source)})
     require_writable(settings.state)
     console = Console(as_json)
     _show(console, bring_up(settings, console.say))

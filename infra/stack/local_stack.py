@@ -41,6 +41,7 @@ from infra.stack.prefect_api import PrefectApi
 from infra.stack.prefect_settings import QUIET
 from infra.stack.process import exclusive
 from tagcore.store.files import write_text
+from tasks.state_folder import config_file
 
 if TYPE_CHECKING:
     from tasks.settings import Settings
@@ -55,6 +56,7 @@ TITLES = {
 }
 PAGES = (PREFECT, MLFLOW, DASK)  # the parts that a browser can open
 _CHOSEN = ("prefect_port", "mlflow_port", "dask_port", "dashboard_port", "workers", "source", "timezone")
+_FILE = "settings_file"  # of what is remembered: no setting itself
 _ROOT = str(Path(__file__).parents[2])
 _START_SECONDS = 180.0  # of one part on a busy machine
 
@@ -64,7 +66,9 @@ def bring_up(settings: "Settings", say: Callable[[str], None]) -> list[PartState
     home, folder = settings.state, stack_folder(settings.state)
     folder.mkdir(parents=True, exist_ok=True)
     with exclusive(folder / "stack.lock", timeout=600, waiting=lambda: say("waiting for another `tagflow up`")):
-        chosen = _chosen(settings, folder / "chosen.json")
+        remembered = _remembered(folder / "chosen.json")
+        chosen = _chosen(settings, remembered)
+        file = _settings_file(remembered.get(_FILE))
         settings = settings.model_copy(update=chosen)
         parts = (*_mlflow(settings, folder), *_dask(settings, folder))  # a port that is taken is told before all else
         server = ensure_server(home, say=say, services="full", port=settings.prefect_port, timeout=_START_SECONDS)
@@ -75,21 +79,38 @@ def bring_up(settings: "Settings", say: Callable[[str], None]) -> list[PartState
             for name in (DASK_WORKERS, DASK):
                 end_part(folder, name)
         ensure_pool(api)
-        worker = _worker(settings, folder, server, api)
+        worker = _worker(settings, folder, server, api, file)
         mark_runs = partial(mark_dead_runs, api, say)  # they end with the worker, be it dead or replaced
         ensure_part(worker, folder, say=say, timeout=_START_SECONDS, before_start=mark_runs)
         if deploy_shipped(api, home, settings.source, settings.timezone, {**worker.environment, **worker.given}):
             say("schedules of infra/prefect.yaml deployed")
-        write_text(folder / "chosen.json", json.dumps(chosen, indent=1))  # only what has worked is chosen again
+        # only what has worked is chosen again
+        write_text(folder / "chosen.json", json.dumps(chosen | {_FILE: file}, indent=1))
     return stack_states(home)
 
 
-def _chosen(settings: "Settings", file: Path) -> dict[str, Any]:
-    """Ports, workers, source and time zone as the last `up` that worked had them, where they are not set anew."""
-    remembered = {}
+def _remembered(file: Path) -> dict[str, Any]:
+    """What the last `up` that worked had; nothing before the first."""
     with suppress(OSError, ValueError):
-        remembered = {name: value for name, value in json.loads(file.read_text()).items() if name in _CHOSEN}
-    return remembered | {name: getattr(settings, name) for name in _CHOSEN if name in settings.model_fields_set}
+        return dict(json.loads(file.read_text()))
+    return {}
+
+
+def _chosen(settings: "Settings", remembered: dict[str, Any]) -> dict[str, Any]:
+    """Ports, workers, source and time zone as they were, where they are not set anew."""
+    before = {name: value for name, value in remembered.items() if name in _CHOSEN}
+    return before | {name: getattr(settings, name) for name in _CHOSEN if name in settings.model_fields_set}
+
+
+def _settings_file(remembered: str | None) -> str | None:
+    """The file of settings that this `up` has read, else the one that the last had, while it is there.
+
+    So an `up` from another folder, as by a timer, takes no settings from the worker and does not replace it.
+    """
+    here = config_file().absolute()
+    if here.is_file():
+        return str(here)
+    return remembered if remembered and Path(remembered).is_file() else None
 
 
 def take_down(home: Path) -> list[str]:
@@ -213,8 +234,11 @@ def _dask(settings: "Settings", folder: Path) -> list[Part]:
     ]
 
 
-def _worker(settings: "Settings", folder: Path, server: Server, api: PrefectApi) -> Part:
-    """Takes runs from Prefect and starts a process for each, which trains on the stack's Dask cluster."""
+def _worker(settings: "Settings", folder: Path, server: Server, api: PrefectApi, file: str | None) -> Part:
+    """Takes runs from Prefect and starts a process for each, which trains on the stack's Dask cluster.
+
+    Runs work in a folder of their own and read the settings of `file` there, each anew: its words replace no worker.
+    """
     command = ["-m", "prefect", "worker", "start", "--pool", POOL, "--type", "process", "--name", "tagflow"]
     dask = read_record(folder, DASK)
     cluster = settings.cluster
@@ -223,6 +247,8 @@ def _worker(settings: "Settings", folder: Path, server: Server, api: PrefectApi)
     environment = _environment() | client_environment(server, settings.state)
     given = {name: value for name, value in environment.items() if name.startswith("PREFECT_API")}
     given |= {"TAGFLOW_HOME": str(settings.state), "TAGFLOW_CLUSTER": cluster}
+    if file is not None:
+        given["TAGFLOW_CONFIG"] = file
     if settings.mlflow is not None:
         given["TAGFLOW_MLFLOW"] = settings.mlflow.get_secret_value()
     if settings.root is not None:

@@ -82,7 +82,8 @@ def ensure_server(
     `while_starting` is called once with a server that was started and is not ready yet.
 
     "minimal" records flow runs, task runs, artifacts and logs; "full" also runs schedules, late-run marks,
-    automations and events. A server of another version, of fewer services or on another `port` (0: any) is replaced.
+    automations and events. A server of another version, of fewer services or on another `port` (0: any) is replaced;
+    but a full one is the stack's, whose worker and schedules need it: who wants less waits for it, and does not end it.
     """
     if services not in get_args(Services):
         raise ValueError(f"services is {services!r}, expected one of {', '.join(get_args(Services))}")
@@ -97,8 +98,13 @@ def ensure_server(
     with exclusive(folder / "server.lock", timeout=timeout, waiting=waiting):
         server = _recorded(home)
         suits = server is not None and server.offers(services) and port in (0, server.port)
-        if server and suits and _comes_up(server, _seconds_to_wait(server, timeout), say):
+        must_stay = server is not None and server.services == "full" and services != "full"
+        if server and suits and _comes_up(server, timeout if must_stay else _seconds_to_wait(server, timeout), say):
             return replace(server, seconds=time.monotonic() - begun)
+        if server and must_stay:
+            why = "does not answer" if suits else "has another version of Prefect or Python than this command"
+            whose = f"the stack's Prefect server, process {server.pid},"
+            raise PrefectServerError(f"{whose} {why}: `tagflow up` replaces it")
         if server:
             if port not in (0, server.port):
                 _listen(port).close()  # one that is taken is refused before anything is ended
@@ -232,7 +238,7 @@ def _comes_up(server: Server, seconds: float, say: Callable[[str], None]) -> boo
             return True
         if waited - last_message >= 10:
             last_message = waited
-            say(f"the Prefect server is still starting ({waited:.0f} s)")
+            say(f"the Prefect server does not answer yet ({waited:.0f} s)")
         time.sleep(0.05)
     return False
 

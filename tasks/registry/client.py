@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import mlflow
 from mlflow.entities.model_registry import ModelVersion
@@ -50,8 +51,21 @@ class Registry:
         """The address in plain text."""
         return self.address.get_secret_value()
 
+    @property
+    def is_server(self) -> bool:
+        """Whether MLflow's server is asked, not a database."""
+        return urlsplit(self.uri).scheme in ("http", "https")
+
+    @property
+    def login(self) -> str:
+        """User and password as they stand in the address of a server, to the @; empty where there are none."""
+        login, at, _ = urlsplit(self.uri).netloc.rpartition("@")
+        return login + at if self.is_server else ""
+
     def __str__(self) -> str:
-        """The address as a person may read it, without a password."""
+        """The address as a person may read it: of a server without its login, of a database without the password."""
+        if self.is_server:
+            return self.uri.replace(self.login, "", 1)
         return make_url(self.uri).render_as_string(hide_password=True)
 
     @contextmanager
@@ -67,7 +81,8 @@ class Registry:
         except (MlflowException, SQLAlchemyError) as error:
             busy = isinstance(error, MlflowException) and error.error_code == "TEMPORARILY_UNAVAILABLE"
             what = str(error).partition("\n")[0]  # the statement that failed follows
-            raise (RegistryBusy if busy else RegistryError)(f"registry {self}: {what}") from error
+            told = f"registry {self}: {what.replace(self.login, '')}"  # MLflow tells the whole address, a log the cause
+            raise (RegistryBusy if busy else RegistryError)(told) from (None if self.login else error)
 
     def experiment(self, client: mlflow.MlflowClient, name: str) -> str:
         experiment = client.get_experiment_by_name(name)
@@ -86,11 +101,13 @@ def require_reachable(registry: Registry) -> None:
     """Fails at once, before any work, where the registry is out of reach."""
     import httpx
 
-    if registry.uri.startswith(("http://", "https://")):
+    if registry.is_server:
         try:
             httpx.get(registry.uri.rstrip("/") + "/health", timeout=5).raise_for_status()
         except httpx.HTTPError as error:
-            raise RegistryError(f"registry {registry}: cannot be reached ({error})") from error
+            # the text of a status has the whole address, with its login
+            status = f"status {error.response.status_code}" if isinstance(error, httpx.HTTPStatusError) else None
+            raise RegistryError(f"registry {registry}: cannot be reached ({status or error})") from None
     else:
         with registry.open() as client:
             client.search_experiments(max_results=1)

@@ -8,6 +8,13 @@ _TUNING = "flows/settings_search.py"
 
 FLOWS = (
     Fault(
+        "a registry out of reach is told to nobody",
+        "flows/nightly.py",
+        "    with tell_of_failure(workspace.settings, name):\n",
+        "    require_reachable(workspace.registry)\n    with tell_of_failure(workspace.settings, name):\n",
+        "tests/flows/test_told_failures.py",
+    ),
+    Fault(
         "a search measures on the test",
         "flows/settings_search.py",
         '"split": split.model_copy(update={"validation": recipe.tuning.validation})',

@@ -272,6 +272,27 @@ TASKS = (
         _CLIENT_TESTS,
     ),
     Fault(
+        "a registry that refuses is told with its login",
+        _CLIENT,
+        "({status or error})",
+        "({error})",
+        _CLIENT_TESTS + " -k login",
+    ),
+    Fault(
+        "what MLflow says is told with the login of the registry",
+        _CLIENT,
+        "what.replace(self.login, '')",
+        "what",
+        _CLIENT_TESTS + " -k login",
+    ),
+    Fault(
+        "a registry may be anything until it is asked",
+        "tasks/settings.py",
+        "if not (_is_web_address(address) or _is_database(address)):",
+        "if False:",
+        "tests/tasks/test_settings.py",
+    ),
+    Fault(
         "the registry's tables are made in place",
         _CLIENT,
         '            filling = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}")\n',

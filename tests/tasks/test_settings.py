@@ -75,7 +75,33 @@ def test_a_webhook_is_an_address_of_the_web_and_no_mistake_in_it_tells_the_secre
     assert "token" not in str(told.value)
 
 
+@pytest.mark.parametrize(
+    "address",
+    ["./geheim", "file:///srv/geheim", "geheim", "http://", "http://x:geheim", "postgresql://me:it@x:geheim/"],
+)
+def test_a_registry_is_a_server_or_a_database(monkeypatch, address):
+    monkeypatch.setenv("TAGFLOW_MLFLOW", address)
+    message = r"^TAGFLOW_MLFLOW \(a secret, not shown\): expected the address of an MLflow server, such as [^\n]*$"
+    with pytest.raises(ValueError, match=message) as told:
+        load_settings()
+    assert "geheim" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://me:it@host:5000/",
+        "https://host/mlflow",
+        "sqlite:///mine.db",
+        "postgresql+psycopg2://me:it@host:1/mlflow",
+    ],
+)
+def test_addresses_of_registries_are_taken(monkeypatch, address):
+    monkeypatch.setenv("TAGFLOW_MLFLOW", address)
+    assert load_settings().tracking_uri.get_secret_value() == address
+
+
 def test_empty_is_none(monkeypatch):
-    monkeypatch.setenv("TAGFLOW_TIMEZONE", "")
-    monkeypatch.setenv("TAGFLOW_NOTIFY_WEBHOOK", "")
-    assert (load_settings().timezone, load_settings().notify_webhook) == (None, None)
+    for name in ("TIMEZONE", "NOTIFY_WEBHOOK", "MLFLOW"):
+        monkeypatch.setenv(f"TAGFLOW_{name}", "")
+    assert (load_settings().timezone, load_settings().notify_webhook, load_settings().mlflow) == (None, None, None)

@@ -1,10 +1,12 @@
-"""`tagflow status`: its exit code tells whether a part that was started needs repair."""
+"""`tagflow up`: what schedules read; `tagflow status`: its exit code tells whether a part needs repair."""
 
 import json
 import os
 
 import pytest
 
+from infra.cli.stack import up
+from infra.stack import local_stack
 from infra.stack.local_stack import MLFLOW, stack_folder
 from infra.stack.part import DIED, HEALTHY, NO_ANSWER, NOT_RUNNING, PartState
 from infra.stack.prefect_settings import prefect_home
@@ -41,3 +43,20 @@ def test_the_stacks_prefect_died_and_the_small_server_of_runs_only_ended(tagflow
 def test_what_needs_repair():
     states = [PartState("a", "A", "", health) for health in (HEALTHY, NOT_RUNNING, DIED, NO_ANSWER)]
     assert [state.needs_repair for state in states] == [False, False, True, True]
+
+
+@pytest.mark.parametrize("variable", [False, True])
+def test_schedules_read_a_source_of_the_settings_by_its_whole_path(tmp_path, monkeypatch, variable):
+    (tmp_path / "notes.jsonl").write_text("{}\n")
+    (tmp_path / "tagflow.toml").write_text("" if variable else 'source = "notes.jsonl"\n')
+    if variable:
+        monkeypatch.setenv("TAGFLOW_SOURCE", "notes.jsonl")
+    monkeypatch.delenv("TAGFLOW_CONFIG", raising=False)
+    monkeypatch.chdir(tmp_path)
+    sources = []
+    monkeypatch.setattr(local_stack, "bring_up", lambda settings, say: sources.append(settings.source) or [])
+    up(home=tmp_path / "home")
+    assert sources == [str(tmp_path / "notes.jsonl")]
+    (tmp_path / "notes.jsonl").unlink()
+    with pytest.raises(ValueError, match=r"notes\.jsonl: no such file or folder"):
+        up(home=tmp_path / "home")

@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+import subprocess
 import sys
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +13,7 @@ from pydantic import SecretStr
 
 from infra.stack import local_stack
 from infra.stack.local_stack import WORKER, bring_up, stack_folder
-from infra.stack.part import Part, StackError, end_part, log_of
+from infra.stack.part import Part, StackError, end_part, log_of, read_record
 from infra.stack.prefect import PrefectServerError, Server
 from infra.stack.process import ProcessId
 from tasks.settings import load_settings
@@ -53,9 +54,9 @@ def api(monkeypatch):
     """All that bring_up asks of Prefect, without a Prefect: its server runs, and the worker is a small process."""
     api = ApiWithARun()
 
-    def worker(settings, folder, server, api):
+    def worker(settings, folder, server, api, file):
         log = log_of(folder, WORKER)
-        environment, given = dict(os.environ), {"TAGFLOW_CLUSTER": settings.cluster}
+        environment, given = dict(os.environ), {"TAGFLOW_CLUSTER": settings.cluster, "TAGFLOW_CONFIG": str(file)}
         command = [sys.executable, "-c", WAIT]
         return Part(WORKER, "worker", command, environment, "", lambda: "ready" in log.read_text(), given)
 
@@ -110,11 +111,55 @@ def test_no_part_is_another_one_for_a_shell_with_other_variables(home, monkeypat
 
     def told() -> list[list[str]]:
         parts = (*local_stack._mlflow(settings, folder), *local_stack._dask(settings, folder))
-        return [part.told for part in (*parts, local_stack._worker(settings, folder, SERVER, api))]
+        return [part.told for part in (*parts, local_stack._worker(settings, folder, SERVER, api, None))]
 
     before = told()
     monkeypatch.setenv("TAGFLOW_THREADS", "1")
     monkeypatch.setenv("TAGFLOW_NOTIFY_COMMAND", "mail ops@example.org")
     assert told() == before
-    elsewhere = local_stack._worker(load_settings(home=home, cluster="tcp://there:1"), folder, SERVER, api)
+    elsewhere = local_stack._worker(load_settings(home=home, cluster="tcp://there:1"), folder, SERVER, api, None)
     assert elsewhere.told != before[-1]
+
+
+def test_runs_of_the_worker_read_the_file_of_settings_wherever_they_work_and_variables_outrank_it(
+    home, tmp_path, monkeypatch
+):
+    (tmp_path / "tagflow.toml").write_text('notify_command = "mail ops@example.org"\nthreads = 3\n')
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.delenv("TAGFLOW_CONFIG", raising=False)
+    monkeypatch.setenv("TAGFLOW_THREADS", "7")
+    monkeypatch.chdir(tmp_path)
+    file = local_stack._settings_file(None)
+    worker = local_stack._worker(load_settings(home=home), stack_folder(home), SERVER, ApiWithARun(), file)
+    code = "from tasks.settings import load_settings; s = load_settings(); print(s.notify_command, s.threads, s.state)"
+    environment = {**worker.environment, **worker.given}
+    command, work = [sys.executable, "-c", code], tmp_path / "elsewhere"
+    done = subprocess.run(command, env=environment, cwd=work, capture_output=True, text=True, check=True)
+    assert done.stdout == f"mail ops@example.org 7 {home}\n"
+
+
+def test_a_worker_is_replaced_for_another_file_of_settings_and_not_for_an_up_without_one(
+    home, api, tmp_path, monkeypatch
+):
+    monkeypatch.delenv("TAGFLOW_CONFIG", raising=False)
+    own = {"home": home, "mlflow": SecretStr("http://127.0.0.1:9"), "workers": 0}
+
+    def replaces(folder: str, text: str | None = None) -> bool:
+        (tmp_path / folder).mkdir(exist_ok=True)
+        monkeypatch.chdir(tmp_path / folder)
+        if text is not None:
+            (tmp_path / folder / "tagflow.toml").write_text(text)
+        before = read_record(stack_folder(home), WORKER)
+        bring_up(load_settings(**own), lambda line: None)
+        return read_record(stack_folder(home), WORKER) != before
+
+    assert replaces("none")  # the first
+    assert replaces("here", text="threads = 1\n")
+    assert not replaces("here", text="threads = 2\n")  # runs read it anew
+    assert not replaces("none")
+    monkeypatch.setenv("TAGFLOW_CONFIG", str(tmp_path / "here" / "tagflow.toml"))
+    assert not replaces("none")
+    monkeypatch.delenv("TAGFLOW_CONFIG")
+    assert replaces("there", text="threads = 2\n")
+    (tmp_path / "there" / "tagflow.toml").unlink()
+    assert replaces("none")  # to read what is gone would end every run

@@ -3,10 +3,13 @@
 import asyncio
 import json
 import os
+import platform
 import socket
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 import psutil
@@ -234,18 +237,46 @@ def test_a_long_log_keeps_its_newest_whole_lines(
     assert not kept or whole[: len(whole) - len(kept)][-1:] in (b"\n", b"")
 
 
-def test_a_port_that_is_taken_is_refused_before_the_server_that_runs_is_ended(tmp_path: Path) -> None:
+@pytest.fixture
+def mute_server(tmp_path: Path) -> Iterator[tuple[Callable[[dict[str, str]], Path], subprocess.Popen[bytes]]]:
+    """Writes the state of a full server of some versions, which runs and does not answer."""
     running = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-    try:
+
+    def write(versions: dict[str, str]) -> Path:
         state = {"pid": running.pid, "start": ProcessId.of(running.pid).start, "port": 9}
         folder = prefect_home(tmp_path)
         folder.mkdir(parents=True)
-        (folder / "server.json").write_text(json.dumps(state | {"services": "full", "versions": {}}))
-        with socket.create_server(("127.0.0.1", 0)) as taken:
-            port = taken.getsockname()[1]
-            with pytest.raises(PrefectServerError, match=f"port {port} of prefect_port is taken"):
-                ensure_server(tmp_path, say=lambda text: None, services="full", port=port)
-        assert running.poll() is None
+        (folder / "server.json").write_text(json.dumps(state | {"services": "full", "versions": versions}))
+        return folder / "server.json"
+
+    try:
+        yield write, running
     finally:
         running.kill()
         running.wait()
+
+
+def test_a_port_that_is_taken_is_refused_before_the_server_that_runs_is_ended(tmp_path: Path, mute_server) -> None:
+    write, running = mute_server
+    write({})
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(PrefectServerError, match=f"port {port} of prefect_port is taken"):
+            ensure_server(tmp_path, say=lambda text: None, services="full", port=port)
+    assert running.poll() is None
+
+
+@pytest.mark.parametrize(
+    ("versions", "why"),
+    [
+        ({"prefect": "2.0", "python": "3.9"}, "has another version of Prefect or Python than this command"),
+        ({"prefect": version("prefect"), "python": platform.python_version()}, "does not answer"),
+    ],
+)
+def test_a_run_does_not_end_the_server_of_the_stack(tmp_path: Path, mute_server, versions, why) -> None:
+    write, running = mute_server
+    state = write(versions)
+    before = state.read_text()
+    with pytest.raises(PrefectServerError, match=rf"^the stack's Prefect server, .* {why}: `tagflow up` replaces it$"):
+        ensure_server(tmp_path, say=lambda text: None, timeout=0.5)
+    assert (running.poll(), state.read_text()) == (None, before)

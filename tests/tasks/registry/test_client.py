@@ -1,6 +1,10 @@
 """The registry under trouble: made once and whole, and its failures are never taken for an empty registry."""
 
 import multiprocessing
+import re
+import threading
+import traceback
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import mlflow
@@ -75,6 +79,48 @@ def test_a_password_of_the_registry_is_told_to_nobody():
     assert "geheim" not in f"{registry} {registry!r}"
     assert "tagger" in str(registry)
     assert "geheim" in registry.uri
+
+
+@pytest.fixture
+def refusing():
+    """The host and port of a server that lets nobody in."""
+
+    class Refusing(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_error(401)
+
+        def log_message(self, *args):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Refusing) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def whole_text(error):
+    return "".join(traceback.format_exception(error))
+
+
+def test_a_server_that_refuses_is_told_by_its_status_without_the_login(refusing):
+    registry = Registry(SecretStr(f"http://tagger:geheim@{refusing}"))
+    with pytest.raises(RegistryError, match=f"^registry http://{refusing}: .* [(]status 401[)]$") as raised:
+        require_reachable(registry)
+    assert not re.search("tagger|geheim", whole_text(raised.value))
+
+
+def test_neither_a_server_out_of_reach_nor_mlflow_tells_the_login():
+    registry = Registry(SecretStr("http://tagger:geheim@127.0.0.1:9/"))
+    with pytest.raises(RegistryError, match=r"^registry http://127\.0\.0\.1:9/: cannot be reached [(].+[)]$") as raised:
+        require_reachable(registry)
+    assert "geheim" not in whole_text(raised.value)
+    with (
+        pytest.raises(RegistryError, match=r"request to http://127\.0\.0\.1:9/api failed$") as raised,
+        registry.open(),
+    ):
+        raise MlflowException("API request to http://tagger:geheim@127.0.0.1:9/api failed")
+    assert "geheim" not in str(raised.value)
+    assert raised.value.__suppress_context__  # a log shows no cause
 
 
 def mlflow_model(folder, path):

@@ -1,0 +1,18 @@
+"""Making a process ready for flows: what is left to the flow."""
+
+import os
+
+from pydantic import SecretStr
+
+from infra import session
+from infra.stack import prefect
+from infra.stack.prefect import Server
+from infra.stack.process import ProcessId
+from tasks.settings import load_settings
+
+
+def test_a_registry_out_of_reach_is_left_to_the_flow_which_tells_whoever_shall_hear(tmp_path, monkeypatch):
+    monkeypatch.setattr(prefect, "connect", lambda server, home: None)
+    monkeypatch.setattr("tagcore.precompile.is_compiled", lambda: True)
+    settings = load_settings(home=tmp_path, mlflow=SecretStr("http://127.0.0.1:9"))
+    session._use_the_wait(settings, Server(ProcessId(os.getpid(), "0"), 9, "minimal", {}))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from flows import jobs as of_recipe
+from flows import stages
 from flows.recipes import load_recipe
 from tagcore import load_model
 from tagcore.corpus import Corpus
@@ -157,6 +158,19 @@ def test_a_model_labels_by_thresholds_of_its_own_or_of_another(made):
         assert threshold_seconds(folder) > 0
         assert "seconds" in read_record(folder)
     assert load_model(plain).thresholds is None
+
+
+def test_every_model_gets_the_thresholds_that_were_searched_for_it(tmp_path, monkeypatch):
+    def stand_in(task, calls, workspace):  # names what each call would make
+        thresholds_of = [call.get("thresholds") for call in calls]
+        return [call["model"].model for call in calls] if task is stages.thresholds_task else thresholds_of
+
+    monkeypatch.setattr(stages, "map_task", stand_in)
+    named = {"KNN": "cross-validated", "Ridge": "OneVsRestLinear", "Popular": None}
+    models = [ModelSettings(model=model, thresholds=by) for model, by in named.items()]
+    jobs = [of_recipe.Job(model, tmp_path, 0) for model in models]
+    found = stages.train.fn(load_recipe("nightly", {"data.source": "demo"}), jobs, workspace_at(tmp_path))
+    assert found == ["KNN", "OneVsRestLinear", None]
 
 
 def test_an_evaluation_follows_the_recipe_s_rules(made):

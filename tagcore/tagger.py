@@ -2,7 +2,7 @@
 
 import json
 import reprlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,7 +20,7 @@ from tagcore.store.array_file import write_array_file
 from tagcore.store.datasets import MANIFEST, Dataset, StoreError, write_dataset
 from tagcore.tag_model import TagModel
 from tagcore.text import Vectoriser
-from tagcore.text.document_fields import URL, USUAL, fields_of
+from tagcore.text.document_fields import URL, USUAL, fields_of, require_several
 from tagcore.text.html import strip_html
 from tagcore.text.joined import JoinedVectoriser
 
@@ -81,20 +81,22 @@ class Tagger:
         """Whether the scores of suggestions are probabilities of being right, learnt on documents not trained on."""
         return self.calibrator is not None or self.model.gives_probabilities
 
-    def suggest(self, texts: Sequence[Document], k: int = 5) -> list[list[Suggestion]]:
+    def suggest(self, texts: Iterable[Document], k: int = 5) -> list[list[Suggestion]]:
         """The k best tags of every text, best first. A text without a known word gets the most popular tags.
 
         A text may come as its fields, such as `{"title": …, "text": …}`.
         """
         return self.suggest_rows(self.rows(texts), k)
 
-    def label(self, texts: Sequence[Document]) -> list[list[Suggestion]]:
+    def label(self, texts: Iterable[Document]) -> list[list[Suggestion]]:
         """Every tag whose score is above its threshold, most probable first; without thresholds, those above 1/2. A
         text without a known word gets the tags that more than half of the training documents have."""
         return self.label_rows(self.rows(texts))
 
     def suggest_rows(self, rows: sp.csr_matrix, k: int = 5) -> list[list[Suggestion]]:
         """As `suggest`, of the `rows` of texts."""
+        if not rows.shape[0]:  # which no model takes
+            return []
         tags, scores = self.top_k(rows, k)
         scores = self.proba(scores, tags)
         if self.tag_shares is not None:
@@ -108,7 +110,9 @@ class Tagger:
 
     def label_rows(self, rows: sp.csr_matrix) -> list[list[Suggestion]]:
         """As `label`, of the `rows` of texts."""
-        labelled = []
+        labelled: list[list[Suggestion]] = []
+        if not rows.shape[0]:
+            return labelled
         wordless = np.diff(rows.indptr) == 0
         for block, scores in self.score_blocks(rows):
             probabilities = self.proba(scores)
@@ -168,19 +172,17 @@ class Tagger:
         sampled = getattr(self.model, "expected_f", None)
         return None if sampled is None else sampled(rows)
 
-    def known_words(self, text: Document) -> int:
-        """How many different words of the text the vectoriser knows."""
-        return int(self.rows([text]).nnz)
-
     @property
     def fields(self) -> tuple[str, ...]:
         """The fields of a document that are read."""
         return self.vectoriser.field_names or USUAL
 
-    def rows(self, texts: Sequence[Document]) -> sp.csr_matrix:
+    def rows(self, texts: Iterable[Document]) -> sp.csr_matrix:
         """The texts as the model reads them: one row of word weights each; markup is left out."""
         if isinstance(texts, str | bytes):
             raise ValueError(f"texts is the one string {reprlib.repr(texts)}, expected a list of texts, such as [text]")
+        require_several(texts)
+        texts = list(texts)
         for number, text in enumerate(texts):
             if not isinstance(text, str | Mapping):
                 raise ValueError(f"text {number} is {reprlib.repr(text)}, expected a string, or texts by field")

@@ -9,6 +9,7 @@ from tagcore.numeric.logistic import expit, logit
 from tagcore.scikit import isotonic_regression
 
 _SURELY = 1e-6  # probabilities nearer to 0 or 1 count as this far
+_THE_SAME = 1e12  # condition of what inputs have in common beyond which one cannot be told from others
 
 CALIBRATORS: dict[str, type["Calibrator"]] = {}  # the only ones that a stored model can name
 
@@ -227,7 +228,7 @@ def newton_fit(inputs: list[np.ndarray], target: np.ndarray) -> tuple[float, ...
         gradient = np.array([np.sum((p - target) * column) for column in columns])
         w = p * (1 - p)
         curvature = np.array([[np.sum(w * one * other) for other in columns] for one in columns])
-        step = np.linalg.solve(curvature + 1e-12 * np.eye(len(columns)), gradient)
+        step = _newton_step(curvature, gradient)
         last = gradient @ step < 1e-12 * target.size  # so near that rounding hides whether the loss falls
         while not last and loss(curve - step) > loss(curve):
             step = step / 2
@@ -235,6 +236,17 @@ def newton_fit(inputs: list[np.ndarray], target: np.ndarray) -> tuple[float, ...
         if last:
             break
     return tuple(curve.tolist())
+
+
+def _newton_step(curvature: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    """The step that ends the gradient; the shortest where inputs tell the same, such as tags all of one frequency."""
+    size = np.sqrt(np.diag(curvature))
+    size[size == 0] = 1.0
+    alike = curvature / np.outer(size, size)
+    np.fill_diagonal(alike, 1.0)
+    if np.linalg.cond(alike) > _THE_SAME:
+        return np.linalg.lstsq(curvature, gradient, rcond=1 / _THE_SAME)[0]
+    return np.linalg.solve(curvature + 1e-12 * np.eye(gradient.size), gradient)
 
 
 def _platt_targets(hits: np.ndarray) -> np.ndarray:

@@ -5,6 +5,7 @@ read apart from the others, so that it can weigh more than they do or have colum
 """
 
 import math
+import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from numbers import Real
@@ -43,8 +44,15 @@ def are_fields(value: Any) -> bool:
     )
 
 
+def require_several(documents: Any) -> None:
+    """Raises ValueError where one document came instead of several: the names of its fields are no texts."""
+    if isinstance(documents, Mapping):
+        raise ValueError(f"texts is the one document {reprlib.repr(documents)}, expected a list, such as [document]")
+
+
 def document_blocks(documents: Documents, names: Sequence[str] | None) -> Iterator[pa.Array]:
     """Yields arrow arrays that together hold the documents: of strings, or of structs with just the named fields."""
+    require_several(documents)
     if isinstance(documents, pa.Array | pa.ChunkedArray | str):
         for block in documents.chunks if isinstance(documents, pa.ChunkedArray) else [documents]:
             if isinstance(block, pa.StructArray):

@@ -1,14 +1,15 @@
 """Several vectorisers as one: the same documents read in several ways, columns side by side."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import scipy.sparse as sp
 
+from tagcore.corpus import Document
 from tagcore.numeric.columns import join_columns
-from tagcore.text.document_fields import USUAL, Documents
+from tagcore.text.document_fields import USUAL, Documents, fields_of, require_several
 from tagcore.text.vectoriser import Vectoriser
 
 
@@ -55,8 +56,14 @@ class JoinedVectoriser:
 
     def transform(self, texts: Documents) -> sp.csr_matrix:
         """Gives one row per text: what each of them makes of it, side by side."""
-        documents: Any = list(texts) if not hasattr(texts, "__len__") else texts  # each of them reads all
-        return join_columns([view.transform(documents) for view in self.views])
+        require_several(texts)
+        if isinstance(texts, pa.Array | pa.ChunkedArray):
+            return join_columns([view.transform(texts) for view in self.views])
+        documents = [
+            fields_of(document, self.field_names, f"text {row}") if isinstance(document, Mapping) else document
+            for row, document in enumerate(texts)
+        ]
+        return join_columns([view.transform(_as_read_by(view, documents)) for view in self.views])
 
     def transform_counts(self, counts: sp.csr_matrix) -> sp.csr_matrix:
         """Weighs counted rows, whose columns are the inputs of all, side by side."""
@@ -65,3 +72,12 @@ class JoinedVectoriser:
             blocks.append(view.transform_counts(counts[:, first : first + view.n_features_in_]))
             first += view.n_features_in_
         return join_columns(blocks)
+
+
+def _as_read_by(view: Vectoriser, documents: list[Document]) -> list[Document]:
+    """The documents without fields that others alone read, which the view would not know."""
+    read = view.field_names or USUAL
+    return [
+        {name: text for name, text in document.items() if name in read} if isinstance(document, Mapping) else document
+        for document in documents
+    ]

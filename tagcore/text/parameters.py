@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
 
@@ -39,7 +39,7 @@ def _is_range(value: Any) -> bool:
 def _is_stop_list(value: Any) -> bool:
     if value is None or isinstance(value, str):
         return value in (None, "english")
-    return isinstance(value, Iterable) and all(isinstance(word, str) for word in value)
+    return isinstance(value, list | tuple | set | frozenset) and all(isinstance(word, str) for word in value)
 
 
 def _is_pattern(value: Any) -> bool:

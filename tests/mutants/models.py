@@ -10,6 +10,7 @@ _PMM = "tests/tagcore/models/pmm"
 _PMM_KERNEL = "tagcore/models/pmm/kernel.py"
 _BLEND = "tests/tagcore/models/blend"
 _BLEND_ESTIMATOR = "tagcore/models/blend/estimator.py"
+_BLEND_CURVES = "tagcore/models/blend/curves.py"
 _GRAPH = "tests/tagcore/graph"
 _TAGICOFI = "tests/tagcore/models/tagicofi"
 _GROWING = "tagcore/models/pmm/growing.py"
@@ -18,6 +19,34 @@ _GP = "tests/tagcore/baselines/gaussian_process"
 _SGPS = "tests/tagcore/models/sgps"
 
 MODELS = (
+    Fault(
+        "a line of a lone member's first five tags stands for all tags",
+        _BLEND_CURVES,
+        "return slope, intercept, bend, float(np.exp(low) / scale)",
+        "return slope, intercept, bend, slope",
+        f"{_BLEND}/test_curves.py",
+    ),
+    Fault(
+        "scores of a member that are all alike make a step of a curve",
+        _BLEND_CURVES,
+        "        scale = 1.0  # the intercept alone decides\n",
+        "        scale = 1e-9\n",
+        f"{_BLEND}/test_curves.py",
+    ),
+    Fault(
+        "a raw score passes for log-odds where no document could teach a curve",
+        _BLEND_CURVES,
+        "p = np.clip(model.proba(scores), _SURELY, 1 - _SURELY)",
+        "p = expit(scores)",
+        f"{_BLEND}/test_curves.py",
+    ),
+    Fault(
+        "a drawn cell of a fold stands for itself alone",
+        "tagcore/models/blend/pairs.py",
+        "weights = np.full(n_rows * n_drawn, n_tags / n_drawn)",
+        "weights = np.ones(n_rows * n_drawn)",
+        f"{_BLEND}/test_curves.py",
+    ),
     Fault(
         "rare tags have machines of their own however many tags there are",
         "tagcore/baselines/linear/one_vs_rest.py",

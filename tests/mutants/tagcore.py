@@ -92,6 +92,27 @@ TAGCORE = (
         "tests/tagcore/test_kept_fits.py",
     ),
     Fault(
+        "a calibrator does not notice that its inputs tell the same",
+        _CALIBRATION,
+        "    if np.linalg.cond(alike) > _THE_SAME:\n",
+        "    if False:\n",
+        "tests/tagcore/scoring/test_calibration.py -k tell_the_same",
+    ),
+    Fault(
+        "a view is given fields that others alone read",
+        "tagcore/text/joined.py",
+        "view.transform(_as_read_by(view, documents))",
+        "view.transform(documents)",
+        "tests/tagcore/text/test_joined.py",
+    ),
+    Fault(
+        "one document is read as the names of its fields",
+        "tagcore/text/document_fields.py",
+        "    if isinstance(documents, Mapping):\n        raise",
+        "    if False:\n        raise",
+        "tests/tagcore/text/test_document_fields.py tests/tagcore/test_tagger.py -k one_document",
+    ),
+    Fault(
         "a calibrator takes the frequency of the first tags for that of others",
         _CALIBRATION,
         "self.frequencies_ if tags is None else self.frequencies_[tags]",

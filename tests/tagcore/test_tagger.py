@@ -21,6 +21,7 @@ from tagcore.synthetic.corpus import demo_corpus
 from tagcore.tag_model import TagModel
 from tagcore.tagger import Tagger
 from tagcore.text import Vectoriser
+from tagcore.text.joined import JoinedVectoriser
 from tests.problems import stored_side
 
 TEXTS = ["red apple pie", "green pear tart", "apple and pear", "fast red car", "blue car wheel", "car engine"] * 6
@@ -42,7 +43,7 @@ def test_raw_text_gets_the_obvious_tags(tagger):
     assert fruit[0].tag == "fruit"
     assert cars[0].tag == "cars"
     assert all(0 <= s.score <= 1 for s in fruit + cars)
-    assert tagger.known_words("pear zeppelin") == 1
+    assert tagger.rows(["pear zeppelin"]).nnz == 1
 
 
 def test_a_stored_tagger_gives_the_same_bits(tagger, tmp_path):
@@ -65,6 +66,29 @@ def test_texts_that_are_no_list_of_strings_are_refused(tagger, texts):
     for ask in (tagger.suggest, tagger.label, tagger.rows):
         with pytest.raises(ValueError, match=r"(the one string b?'red car', expected a list|text 1 is 7, expected a)"):
             ask(texts)
+
+
+def test_one_document_is_no_list_of_texts(tagger):
+    for ask in (tagger.suggest, tagger.label, tagger.rows):
+        with pytest.raises(ValueError, match=r"the one document \{'text': 'car', 'title': 'red'\}, expected a list"):
+            ask({"title": "red", "text": "car"})
+
+
+def test_texts_may_come_one_by_one_or_not_at_all(tagger):
+    assert tagger.suggest(text for text in TEXTS) == tagger.suggest(TEXTS)
+    assert tagger.label(iter(TEXTS)) == tagger.label(TEXTS)
+    assert tagger.suggest([]) == tagger.label([]) == []
+
+
+def test_a_text_may_have_every_field_that_a_view_reads():
+    documents = [{"title": title, "abstract": text} for title, text in (("red", "apple pie"), ("fast", "car"))]
+    both = Vectoriser(fields={"title": 1, "abstract": 1}).fit(documents)
+    titles = Vectoriser(fields={"title": 1}).fit([{"title": document["title"]} for document in documents])
+    joined = JoinedVectoriser([both, titles])
+    model = KNN(n_neighbors=1).fit(joined.transform(documents), np.eye(2))
+    tagger = Tagger(joined, model, ["fruit", "cars"])
+    assert tagger.fields == ("abstract", "title")
+    assert [best[0].tag for best in tagger.suggest(documents, k=1)] == ["fruit", "cars"]
 
 
 def test_a_model_stored_without_words_and_names_says_what_to_do(tagger, tmp_path):
@@ -242,7 +266,7 @@ def test_a_stored_tagger_takes_texts_by_field(tagger, tmp_path):
     assert loaded.fields == ("names", "title")
     asked = ["a pear", {"title": "a <b>car</b>", "text": "unread"}, {"names": "ann"}, {"names": ["Cleo", "Bob"]}]
     assert [best[0].tag for best in loaded.suggest(asked, k=1)] == ["fruit", "cars", "fruit", "cars"]
-    assert loaded.known_words({"title": "<b>", "names": "bob"}) == 1
+    assert loaded.rows([{"title": "<b>", "names": "bob"}]).nnz == 1
     with pytest.raises(ValueError, match="text 0: there is no field 'name', expected some of names, text, title, url"):
         loaded.suggest([{"name": "Ann"}])
     # without named fields: title and text, one after the other

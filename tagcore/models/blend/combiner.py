@@ -11,13 +11,11 @@ from tagcore.models.blend.pairs import Pairs
 from tagcore.models.blend.trees import Trees, no_trees, written_out
 from tagcore.numeric.logistic import expit, logit
 from tagcore.numeric.read_only import freeze
-from tagcore.scoring.calibration import logistic_fit
 
 FEWEST_DOCUMENTS = 400  # below which trees are no better than the curve
 _OUTER = 1e-3  # share of the pairs, at either end of a feature, that do not say how far it goes
 _L2 = 1e-4
 _STEPS, _CLOSE = 50, 1e-10  # of Newton's method: at most so many, and what the next would gain where it ends
-_LEAST_SLOPE = 1e-3  # of a member's score as log-odds: the order of its tags stays
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,16 +69,6 @@ def fit_combiner(pairs: Pairs, n_members: int, n_trees: int, seed: int) -> Combi
         if n_trees and enough:
             trees = _boosted(pairs, n_trees, seed)
     return Combiner(freeze(weights), freeze(ranges), trees)
-
-
-def fit_slope(scores: np.ndarray, hits: np.ndarray) -> np.ndarray:
-    """Slope and intercept of a score as log-odds (Platt's targets); the slope is never below a little."""
-    n_hits = float(hits.sum())
-    target = np.where(hits, (n_hits + 1) / (n_hits + 2), 1 / (hits.size - n_hits + 2))
-    centre, scale = scores.mean(), max(float(scores.std()), 1e-9)
-    slope, intercept = logistic_fit((scores - centre) / scale, target)
-    slope = max(slope, _LEAST_SLOPE) / scale
-    return np.array([slope, intercept - slope * centre])
 
 
 def _logistic(features: np.ndarray, hits: np.ndarray) -> np.ndarray:

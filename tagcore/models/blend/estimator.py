@@ -11,15 +11,17 @@ from tagcore.base import BLOCK_CELLS, best_k, block_rows, require_array, require
 from tagcore.features.folds import NEVER, fold_numbers
 from tagcore.features.rows import Rows
 from tagcore.features.side_by_side import columns_of, number_of_view
-from tagcore.models.blend import kernel
-from tagcore.models.blend.combiner import Combiner, fit_combiner, fit_slope, no_combiner
+from tagcore.models.blend import curves, kernel
+from tagcore.models.blend.combiner import Combiner, fit_combiner, no_combiner
 from tagcore.models.blend.guard import CURVE, THE_BLEND, choose
 from tagcore.models.blend.members import Member, MemberList, make_members
 from tagcore.models.blend.pairs import (
+    AllTags,
     Pairs,
     TagCounts,
     held_out_pairs,
     joined,
+    joined_all_tags,
     member_rows,
     member_scores,
     scored_pairs,
@@ -33,9 +35,6 @@ from tagcore.scikit import clone
 from tagcore.scoring.explanation import Explanation
 from tagcore.tag_model import TagModel
 from tagcore.training import FitContext
-
-_SLOPE_RANKS = 5  # of a member's tags, from which its slope is learnt: those that people look at
-
 
 _COMBINER = ("weights_", "ranges_", "node_starts_", "thresholds_", "tree_of_node_", "left_alone_", "leaf_values_")
 
@@ -64,14 +63,17 @@ class Blend(TagModel):
     each member; a small combiner (a logistic curve with products, and boosted trees, the mean of both) learns from
     those pairs which are right. Each part of a fold guards: it judges a combiner that learnt from the fold's other
     parts. Where the blend is not surely better there (nDCG@5) than its best member, that member serves alone, and trees
-    only where they are surely better than the curve. Then members are fitted on all.
+    only where they are surely better than the curve. Then members are fitted on all. The log-odds of a member that
+    serves alone are a curve of its scores, learnt from the same documents; below 20 documents, or where none has a tag,
+    there are none to learn from, and the first member serves with its own probabilities, which promise nothing.
 
     Parameters
     ----------
     members : class names, or `{"model": name, parameter: value, …}`; the first leads. None: OneVsRestLinear, KNN and
         BOMC. `"columns": [start, stop]` beside the parameters: the member reads these columns of X alone, so that each
         may have features of its own, joined side by side (a recipe gives a member `features` instead).
-    pool : how many of each member's best tags are looked at; others are not suggested.
+    pool : how many of each member's best tags are looked at; others come last, in the order of the first member, with
+        probabilities near 0.
     n_folds : of 5, every document is scored; of 1, a fifth of them. None: 5 below 5,000 documents.
     n_trees : boosted trees of the combiner, where 400 documents or more of a fold can teach it before they are judged.
     random_state : seed of folds, guard, trees and members.
@@ -85,7 +87,7 @@ class Blend(TagModel):
     """
 
     _arrays = (
-        "slopes_",
+        "curves_",
         *_COMBINER,
         "tag_documents_",
         "met_starts_",
@@ -104,7 +106,7 @@ class Blend(TagModel):
     )
     gives_probabilities = True
 
-    slopes_: np.ndarray  # (members, 2) slope and intercept of each member's score as log-odds
+    curves_: np.ndarray  # (members, 4) log-odds of each member's score, see `curves`; zeros: by its own probability
     guard_: np.ndarray  # nDCG@5 that the guard saw: of the curve with trees, of the curve alone, of every member
     serving_: int  # the number of the member that serves alone, or -1
 
@@ -137,7 +139,7 @@ class Blend(TagModel):
         """What each member says of a tag of the one document X."""
         members = self._served().members
         scores = member_scores(members, member_rows(members, self._checked(X)))[:, 0]
-        odds = self.slopes_[:, 0] * scores[:, tag] + self.slopes_[:, 1]
+        odds = [self._odds(number, scores[number, tag]) for number in range(len(members))]
         places = [int((row > row[tag]).sum() + (row[:tag] == row[tag]).sum()) + 1 for row in scores]
         return [
             Voice(name, float(row[tag]), place, float(expit(z)))
@@ -160,13 +162,13 @@ class Blend(TagModel):
         folds = fold_numbers(rows.n_rows, self.n_folds, self.random_state)
         held = [int(fold) for fold in np.unique(folds) if fold != NEVER]
         fits = _Fits(context, (len(held) + 1) * len(members))
-        self.slopes_ = np.tile([1.0, 0.0], (len(members), 1))
+        self.curves_ = np.zeros((len(members), curves.WIDTH))
         self.guard_, self.serving_ = np.zeros(CURVE + 1 + len(members)), 0
         combiner = no_combiner(len(members))
         if held:
-            pairs = self._held_out_pairs(members, rows, Y, folds, held, fits)
+            pairs, all_tags = self._held_out_pairs(members, rows, Y, folds, held, fits)
             if pairs.hits.size:  # none where no document has a tag: the first member serves
-                self.slopes_ = _slopes(pairs, len(members))
+                self.curves_ = curves.fit_curves(pairs, all_tags, len(members))
                 combiner = self._guarded(pairs, folds, Y, len(members))
         for name, array in zip(_COMBINER, combiner.arrays, strict=True):
             setattr(self, name, array)
@@ -182,8 +184,9 @@ class Blend(TagModel):
 
     def _held_out_pairs(
         self, members: list[Member], rows: Rows, Y: sp.csr_matrix, folds: np.ndarray, held: list[int], fits: "_Fits"
-    ) -> Pairs:
-        """Pairs of every document that is held out once, scored by members that have not seen it."""
+    ) -> tuple[Pairs, AllTags]:
+        """Pairs of every document that is held out once, and cells of all tags, scored by members that have not seen
+        it."""
         parts = []
         for fold in held:
             seen, unseen = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
@@ -192,7 +195,8 @@ class Blend(TagModel):
                 for number, member in enumerate(members)
             ]
             parts.append(held_out_pairs(fitted, rows, unseen, self.pool, TagCounts.of(Y[seen])))
-        return joined(parts)
+        pairs, all_tags = zip(*parts, strict=True)
+        return joined(pairs), joined_all_tags(all_tags)
 
     def _guarded(self, pairs: Pairs, folds: np.ndarray, Y: sp.csr_matrix, n_members: int) -> Combiner:
         """Lets the guard decide what serves; the combiner of a blend then learns from all that was scored."""
@@ -205,7 +209,7 @@ class Blend(TagModel):
     def _scores(self, X: sp.csr_matrix) -> np.ndarray:
         served = self._served()
         if self.serving_ != THE_BLEND:
-            return self._odds(np.asarray(served.members[self.serving_].scores(X), np.float64))
+            return self._odds(self.serving_, served.members[self.serving_].scores(X))
         return kernel.spread_scores(*self._pair_odds(served, X))
 
     def _top_k(self, X: sp.csr_matrix, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -213,7 +217,7 @@ class Blend(TagModel):
         if self.serving_ != THE_BLEND:
             alone = served.members[self.serving_]
             best, scores_alone = alone.model._top_k(alone.rows(X), k)
-            return best, self._odds(scores_alone)
+            return best, self._odds(self.serving_, scores_alone)
         best, best_odds = np.empty((X.shape[0], k), np.int64), np.empty((X.shape[0], k))
         step = block_rows(self.n_labels_, BLOCK_CELLS)
         for start in range(0, X.shape[0], step):
@@ -231,10 +235,9 @@ class Blend(TagModel):
         indptr, tags, features = scored_pairs(served.members, rows[0], scores, self.pool, served.counts)
         return indptr, tags, served.combiner(features, len(served.members)), scores[0]
 
-    def _odds(self, scores: np.ndarray) -> np.ndarray:
-        """Log-odds of the member that serves alone."""
-        slope, intercept = self.slopes_[self.serving_]
-        return slope * scores + intercept
+    def _odds(self, member: int, scores: np.ndarray) -> np.ndarray:
+        """Log-odds of the scores of one member."""
+        return curves.log_odds(self.curves_[member], self._served().members[member].model, scores)
 
     def _made(self) -> list[Member]:
         return make_members(self.members, self.random_state)
@@ -269,7 +272,7 @@ class Blend(TagModel):
         m, n_tags = len(members), self.n_labels_
         Whole(THE_BLEND, m - 1).check("serving_", self.serving_)
         Whole().check("n_documents_", self.n_documents_)
-        require_array(self.slopes_, (m, 2), np.float64, "slopes_")
+        require_array(self.curves_, (m, curves.WIDTH), np.float64, "curves_")
         require_array(self.guard_, (CURVE + 1 + m,), np.float64, "guard_", 0, 1)
         self._served().combiner.check(m)
         require_array(self.tag_documents_, (n_tags,), np.int64, "tag_documents_", 0, self.n_documents_)
@@ -306,12 +309,3 @@ class _Fits:
 def _stored_name(number: int, name: str) -> str:
     """The attribute that holds an array of a member."""
     return f"member{number}_{name}"
-
-
-def _slopes(pairs: Pairs, n_members: int) -> np.ndarray:
-    """How likely each member's score makes a tag, of the best tags of documents that it has not seen."""
-    slopes = []
-    for m in range(n_members):
-        best = pairs.features[:, 3 * m + 2] < np.log1p(_SLOPE_RANKS) - 1e-9
-        slopes.append(fit_slope(pairs.features[best, 3 * m], pairs.hits[best]))
-    return np.array(slopes)

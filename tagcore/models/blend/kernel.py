@@ -15,7 +15,7 @@ from tagcore.models.blend.trees import sum_of_trees
 
 RANKS = 40  # ranks that are told apart
 OTHERS = 6  # best tags that a tag is seen beside
-FLOOR, LEAST = -20.0, -18.0  # of tags outside the pool, which are not suggested, and of those inside it
+FLOOR, LEAST = -20.0, -18.0  # of tags outside the pool, which come last, and of those inside it
 _UNLIKELY = 0.05  # added to a lift, whose logarithm is taken
 
 

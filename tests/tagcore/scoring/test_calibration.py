@@ -217,3 +217,19 @@ def test_the_better_calibrator_is_that_of_less_loss_on_the_other_half(shape, nam
 def test_one_row_is_enough_for_a_calibrator():
     calibrator = better_calibrator(np.zeros(2), np.array([True, False]), np.arange(2), np.zeros(2, int), np.ones(2))
     np.testing.assert_allclose(calibrator(np.zeros((1, 2))), 0.5)
+
+
+@pytest.mark.parametrize("n", [1_000, 200_000])
+@pytest.mark.parametrize("told", ["one frequency", "the frequency alone"])
+def test_inputs_that_tell_the_same_give_the_rate_and_say_nothing_of_other_tags(n, told):
+    """ten tags that always come together; a score that is the frequency itself, of which two are there."""
+    rng = np.random.default_rng(0)
+    documents = np.concatenate([np.full(10, 0.4 * n), np.full(5, 0.01 * n)])
+    tags = rng.integers(0, 10 if told == "one frequency" else 15, n)
+    scores = np.zeros(n) if told == "one frequency" else documents[tags] / n
+    hits = rng.random(n) < documents[tags] / n
+    calibrator = FrequencyCalibrator().fit_by_tag(scores, hits, tags, documents)
+    for tag in np.unique(tags):
+        at = tags == tag
+        np.testing.assert_allclose(calibrator(scores[at], tags[at]), documents[tag] / n, atol=0.05)
+    assert abs(calibrator.curve_[4]) < (1e-6 if told == "one frequency" else 2)

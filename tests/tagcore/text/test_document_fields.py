@@ -148,6 +148,12 @@ def test_fields_that_cannot_be(params, expected):
         Vectoriser(**params).fit(["a text"])
 
 
+def test_one_document_is_no_list_of_them():
+    for ask in (Vectoriser().fit, Vectoriser().fit_transform, Vectoriser().fit(["red"]).transform):
+        with pytest.raises(ValueError, match=r"texts is the one document \{'title': 'red'\}, expected a list"):
+            ask({"title": "red"})
+
+
 def test_documents_that_cannot_be_read():
     ours = Vectoriser(fields={"title": 4, "text": 1}).fit(SHORT)
     with pytest.raises(ValueError, match="text 1: there is no field 'titel', expected some of text, title, url"):

@@ -48,3 +48,24 @@ def test_counts_go_to_the_inputs_of_each():
 def test_there_is_one_or_more():
     with pytest.raises(ValueError, match="no vectoriser to join"):
         JoinedVectoriser([])
+
+
+def test_a_document_may_have_the_fields_of_any():
+    documents = [{"title": "red", "abstract": "apple pie"}, {"title": "blue"}, {"abstract": ["green", "pear"]}]
+    both = Vectoriser(fields={"title": 1, "abstract": 1}).fit(documents)
+    titles = Vectoriser(fields={"title": 1}).fit([{"title": text} for text in ("red", "blue")])
+    joined = JoinedVectoriser([both, titles])
+    alone = titles.transform([{"title": "red"}, {"title": "blue"}, {}])
+    expected = sp.hstack([both.transform(documents), alone])
+    assert (joined.transform(documents) != expected).nnz == 0
+    assert (joined.transform(iter(documents)) != expected).nnz == 0
+    mixed = joined.transform(["red", documents[0]])  # a mere text is to each what it takes one for
+    assert (mixed[0, both.idf_.size :] != titles.transform(["red"])).nnz == 0
+    with pytest.raises(ValueError, match="text 1: there is no field 'names', expected some of abstract, text, title"):
+        joined.transform([{"title": "red"}, {"names": "ann"}])
+
+
+def test_one_document_is_no_list_of_them():
+    joined = JoinedVectoriser([Vectoriser().fit(DOCUMENTS)])
+    with pytest.raises(ValueError, match=r"texts is the one document .*expected a list"):
+        joined.transform(DOCUMENTS[0])

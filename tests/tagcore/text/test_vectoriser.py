@@ -232,6 +232,7 @@ def test_threads_share_a_fitted_one(stem):
         ({"ngram_range": (2, 1)}, r"ngram_range=\(2, 1\): "),
         ({"ngram_range": 2}, "ngram_range=2: "),
         ({"stop_words": "german"}, "stop_words='german': "),
+        ({"stop_words": iter(["the"])}, "stop_words=<list_iterator .*: expected None, 'english' or a list of words"),
         ({"stop_words": [1]}, r"stop_words=\[1\]: "),
         ({"token_pattern": "(a"}, r"token_pattern='\(a': "),
         ({"token_pattern": "(a)(b)"}, "at most one group"),

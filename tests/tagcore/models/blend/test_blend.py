@@ -149,7 +149,7 @@ def test_a_member_puts_no_tag_forward_that_it_cannot_tell_from_others():
 def test_quality_of_pairs_is_ndcg():
     X, Y = noisy()
     model = KNN().fit(X, Y)
-    pairs = held_out_pairs([Member(model)], InMemory(X, Y), np.arange(150), 20, TagCounts.of(Y))
+    pairs, _ = held_out_pairs([Member(model)], InMemory(X, Y), np.arange(150), 20, TagCounts.of(Y))
     expected = mark_hits(Y, model.top_k(X, 5)[0]).ndcg(5)
     np.testing.assert_allclose(ndcg_of_pairs(pairs.features[:, 0], pairs, Y, 5), expected)
 
@@ -174,7 +174,7 @@ def scored():
 def fold_pairs(X, Y, folds, fold) -> Pairs:
     seen = np.flatnonzero(folds != fold)
     members = [Member(model.fit(X[seen], Y[seen])) for model in (OneVsRestLinear(), KNN())]
-    return held_out_pairs(members, InMemory(X, Y), np.flatnonzero(folds == fold), 6, TagCounts.of(Y[seen]))
+    return held_out_pairs(members, InMemory(X, Y), np.flatnonzero(folds == fold), 6, TagCounts.of(Y[seen]))[0]
 
 
 def test_tags_of_held_out_documents_reach_no_feature(scored):
@@ -205,9 +205,9 @@ def test_a_blend_fits_the_folds_that_it_says(scored, monkeypatch):
     seen = []
 
     def spy(members, rows, held, *more):
-        pairs = held_out_pairs(members, rows, held, *more)
+        pairs, all_tags = held_out_pairs(members, rows, held, *more)
         seen.append((held, pairs))
-        return pairs
+        return pairs, all_tags
 
     monkeypatch.setattr("tagcore.models.blend.estimator.held_out_pairs", spy)
     for y in (Y, sp.csr_matrix(turned.astype(float))):
@@ -279,7 +279,7 @@ def test_the_guard_hands_over_where_stacking_hurts():
     alone = OneVsRestLinear().fit(X, Y)
     assert blend.member_names[best] == "OneVsRestLinear"
     assert np.array_equal(blend.top_k(X, 5)[0], alone.top_k(X, 5)[0])
-    proba = blend.predict_proba(X)  # its slope is Platt's, so that the member's scores are probabilities
+    proba = blend.predict_proba(X)  # its curve is Platt's, so that the member's scores are probabilities
     assert 0.5 < proba[Y.toarray() > 0].mean() <= 1
 
 

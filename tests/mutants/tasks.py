@@ -465,7 +465,7 @@ TASKS = (
         "tasks/crawl/archive.py",
         "        self._file.truncate(committed)\n",
         "",
-        _NIGHT_TESTS,
+        "tests/tasks/crawl/test_archive.py",
     ),
     Fault(
         "a model's key without its parent",

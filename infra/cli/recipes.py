@@ -46,15 +46,15 @@ def reader_settings(options: list[str] | None) -> dict[str, Any]:
     return {f"data.options.{name}": value for name, value in parse_pairs(options).items()}
 
 
-def settled_source(data: str) -> str:
-    """The source as another process of this machine finds it; ValueError where there is none."""
+def settled_source(data: str, *, must_exist: bool = True) -> str:
+    """The source as another process of this machine finds it; ValueError where there is none, though it must be."""
     from tagcore.readers.web.urls import is_url
     from tasks.data_settings import DataSettings
 
     if is_url(data) or DataSettings(source=data).made_up:
         return data
     path = Path(data).expanduser().absolute()
-    if not path.exists():
+    if must_exist and not path.exists():
         raise ValueError(f"{data}: no such file or folder")
     return str(path)
 

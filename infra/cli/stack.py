@@ -46,8 +46,9 @@ def up(
     )
     if settings.prefect != "server":
         raise ValueError(f"prefect = {settings.prefect!r}: `tagflow up` has a Prefect of its own, expected server")
-    if settings.source:
-        settings = settings.model_copy(update={"source": settled_source(settings.source)})
+    if settings.source:  # one of the settings may be away for a while, as a disk of the network is: the night says so
+        source = settled_source(settings.source, must_exist=data is not None)
+        settings = settings.model_copy(update={"source": source})
     require_writable(settings.state)
     console = Console(as_json)
     _show(console, bring_up(settings, console.say))

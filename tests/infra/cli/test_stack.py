@@ -58,5 +58,7 @@ def test_schedules_read_a_source_of_the_settings_by_its_whole_path(tmp_path, mon
     up(home=tmp_path / "home")
     assert sources == [str(tmp_path / "notes.jsonl")]
     (tmp_path / "notes.jsonl").unlink()
+    up(home=tmp_path / "home")  # what died is started again while the data are away
+    assert sources[1] == sources[0]
     with pytest.raises(ValueError, match=r"notes\.jsonl: no such file or folder"):
-        up(home=tmp_path / "home")
+        up(data="notes.jsonl", home=tmp_path / "home")

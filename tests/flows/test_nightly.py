@@ -31,7 +31,11 @@ def test_the_first_run_compares_promotes_and_suggests(tagflow, first):
         assert 0 < measure["low"] < measure["value"] < measure["high"] < 1
     assert rows["OneVsRestLinear"]["measures"]["P@1"]["value"] > 2 * rows["Popular"]["measures"]["P@1"]["value"]
     assert first["decision"]["promoted"]
-    assert first["decision"]["reason"] == "no model was in service"
+    reason, _, why = first["decision"]["reason"].partition("; ")
+    assert reason == "no model was in service"
+    leader = max(rows.values(), key=lambda row: row["measures"][first["decision"]["measure"]]["value"])["model"]
+    challenger = first["decision"]["model"]
+    assert why.startswith(f"{challenger} challenges because its probabilities") == (challenger != leader)
     assert len(first["examples"]) == 3
     assert all(len(e["suggested"]) == 5 and e["text"].strip() for e in first["examples"])
     folder = Path(first["report"]["folder"])
@@ -54,7 +58,7 @@ def test_losers_are_tracked_and_the_winner_is_stored_once(tagflow, first):
     assert sum(states[0].samefile(path) for path in stored) == 1
     (model,) = [one for one in tagflow.json("models")["models"] if one["name"] == "demo"]
     assert (model["version"], model["versions"]) == (first["decision"]["challenger"], 1)
-    assert (model["why"], model["data"]) == ("no model was in service", "demo-site")
+    assert (model["why"], model["data"]) == (first["decision"]["reason"], "demo-site")
     assert model["label"] == first["decision"]["model"]
     assert model["quality"].startswith("P@1 0.")
 

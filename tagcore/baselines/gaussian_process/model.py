@@ -8,7 +8,7 @@ import numpy as np
 from tagcore.base import require_array
 from tagcore.baselines.gaussian_process.rows import ROW_ARRAYS, kept_rows, require_rows, row_arrays
 from tagcore.baselines.gaussian_process.search import Scales, unit_of_rows, usual_length
-from tagcore.class_model import ClassModel, Matrix
+from tagcore.class_model import LARGEST, ClassModel, Matrix
 from tagcore.parameters import FLAG, Limit, Real, check_limits
 from tagcore.shards import Shard, Shards
 from tagcore.training import FitContext
@@ -70,7 +70,8 @@ class CovarianceModel(ClassModel, abstract=True):
         width = self.n_features_in_
         n = require_rows(self.row_starts_, self.row_columns_, self.row_values_, width, self.dense_rows_)
         scales = width if getattr(self, "ard", False) else 1
-        require_array(self.length_scales_, (scales,), np.float64, "length scales", float(np.finfo(np.float64).tiny))
+        least = max(float(np.finfo(np.float64).tiny), float(np.abs(self.row_values_).max(initial=0.0)) / LARGEST)
+        require_array(self.length_scales_, (scales,), np.float64, "length scales", least)  # squares of rows are numbers
         self._check_own(n, len(self.class_labels_))
 
     def _check_own(self, n_rows: int, n_classes: int) -> None:

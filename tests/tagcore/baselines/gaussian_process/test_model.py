@@ -53,3 +53,13 @@ def test_amplitudes_are_those_that_work(model):
     assert made(model, 0, amplitude=1e3).fit(X, Y).score(X, Y) > 0.7  # classes overlap; by chance it is a third
     with pytest.raises(ValueError, match=r"amplitude must be at least 1e-06 and at most 1000, got 1001\.0"):
         made(model, 0, amplitude=1001.0).fit(X, Y)
+
+
+@EVERY
+def test_a_stored_length_scale_fits_to_the_rows(model, tmp_path):
+    """by one of 1e-200 rows are no numbers any more."""
+    fitted = made(model, 0).fit(X, Y)
+    fitted.length_scales_ = np.full_like(fitted.length_scales_, 1e-200)
+    fitted.save(tmp_path / "model")
+    with pytest.raises(ValueError, match="length scales"):
+        load_estimator(tmp_path / "model")

@@ -69,8 +69,8 @@ INFRA = (
     Fault(
         "schedules read a source of the settings by its relative path",
         "infra/cli/stack.py",
-        "    if settings.source:\n",
-        "    if data is not None:\n",
+        "    if settings.source:  # one",
+        "    if data is not None:  # one",
         "tests/infra/cli/test_stack.py -k source",
     ),
     Fault(

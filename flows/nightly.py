@@ -89,8 +89,9 @@ def follow(recipe: Recipe, name: str, workspace: Workspace, full: bool = False) 
     primary, kind, registry = recipe.measures.primary, kind_of(recipe.data.kind), workspace.registry
     with open_clusters(workspace.performance_report) as clusters:
         data = ingest(recipe, workspace)
-        withdrawn = last_withdrawal(registry, name)
-        tonight = open_night(name, recipe, data, full, workspace, withdrawn) if kind.grows else None
+        tonight = None
+        if kind.grows:
+            tonight = open_night(name, recipe, data, full, workspace, rolled_back=last_withdrawal(registry, name))
         recipe = recipe if tonight is None else recipe.model_copy(update={"split": tonight.split})
         recipe = tune_models(choose_features(recipe, data, workspace), data, workspace)
         jobs = build_jobs(recipe, data, workspace, night=tonight)

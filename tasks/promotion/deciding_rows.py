@@ -11,6 +11,7 @@ import numpy as np
 from tagcore.features.corpus_reader import CorpusReader
 from tagcore.features.split import Split
 from tagcore.store.datasets import Dataset
+from tasks.features import has_official_split
 
 
 def choose_deciding_rows(
@@ -37,12 +38,14 @@ def choose_deciding_rows(
 def find_unlearnt(corpus: Dataset, split: Split, before: Split) -> np.ndarray | None:
     """Marks the test rows of a split that the split before held out, too; None where both hold out the same.
 
-    None of them is known to be so where the split before took numbers of documents, which another corpus may change.
+    None of them is known to be so where the split before took numbers of documents, which another corpus may change, or
+    was the source's own, which these documents have no more.
     """
-    if _sides(before) == _sides(split):
+    if _held_out_by(before) == _held_out_by(split):
         return None
     held_out = _held_out(corpus, split)
-    return _held_out(corpus, before)[held_out] if before.by_share else np.zeros(int(held_out.sum()), bool)
+    can_tell = before.by_share and (before.kind != "official" or has_official_split(corpus.folder))
+    return _held_out(corpus, before)[held_out] if can_tell else np.zeros(int(held_out.sum()), bool)
 
 
 def _held_out(corpus: Dataset, split: Split) -> np.ndarray:
@@ -51,6 +54,6 @@ def _held_out(corpus: Dataset, split: Split) -> np.ndarray:
     return np.concatenate([split.held_out(documents, reader.cuts) for documents in reader.used_documents()])
 
 
-def _sides(split: Split) -> Split:
-    """What decides the side of a document that nobody has seen."""
+def _held_out_by(split: Split) -> Split:
+    """The split without what decides which tags are learnt, and without documents that stay where they were."""
     return replace(split, exceptions=(), min_tag_df=1, revealed=1.0)

@@ -85,11 +85,8 @@ def above_floor(
 def _why_not_best(chosen: EvaluatedModel, best: EvaluatedModel, measure: str) -> str:
     test = paired_difference(_values(best, measure), _values(chosen, measure))
     errors = " to ".join(f"{_calibration_error(model):.3f}" for model in (chosen, best))
-    return (
-        f"{chosen.label} challenges because its probabilities hold better ({CALIBRATION} {errors}) than those of "
-        f"{best.label}, whose lead {test.n:,} held-out rows do not prove: {measure} {test.difference:+.4f} "
-        f"({test.low:+.4f} to {test.high:+.4f})"
-    )
+    better = f"its probabilities hold better ({CALIBRATION} {errors}) than those of {best.label}"
+    return f"{chosen.label} challenges because {better}, whose lead is not proven: {_told(test, measure, 'rows')}"
 
 
 def _told(test: PairedTest, measure: str, units: str) -> str:

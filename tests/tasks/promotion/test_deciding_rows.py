@@ -1,9 +1,12 @@
 """Which held-out documents decide, and what is said of them."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+from tagcore.corpus import Corpus
 from tagcore.features.split import Split
+from tagcore.store.datasets import Dataset
 from tasks.promotion.deciding_rows import choose_deciding_rows, find_unlearnt
 from tasks.registry.tracking import read_split
 
@@ -37,6 +40,19 @@ def test_as_many_decide_as_can_be_asked_without_favour(fixed, unlearnt, least, d
 def test_the_same_sides_need_no_look_at_the_documents():
     split = Split("newest", 0.2, after=1, until=5)
     assert find_unlearnt(None, split, Split("newest", 0.2, after=1, until=5, exceptions=("a",), min_tag_df=3)) is None
+
+
+def test_what_another_split_held_out_is_found_where_it_can_be_told(tmp_path):
+    Corpus.from_texts(["words"] * 40, [["tag"]] * 40).save(tmp_path / "corpus")
+    stored, split = Dataset.open(tmp_path / "corpus", "corpus"), Split("drawn", 0.5, 1)
+    ids = stored.read("documents", ["id"])["id"].to_pylist()
+    tested = [name for name, held in zip(ids, split.held_out(pa.table({"id": ids})), strict=True) if held]
+    before = Split("drawn", 0.5, 2)
+    expected = before.held_out(pa.table({"id": tested}))
+    assert 0 < expected.sum() < len(tested)
+    np.testing.assert_array_equal(find_unlearnt(stored, split, before), expected)
+    for unknown in (Split("official"), Split("drawn", 7, 2)):
+        np.testing.assert_array_equal(find_unlearnt(stored, split, unknown), np.zeros(len(tested), bool))
 
 
 def test_a_split_is_read_from_what_a_version_tells():

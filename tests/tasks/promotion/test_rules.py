@@ -47,7 +47,8 @@ def test_a_tie_goes_to_the_better_calibrated_and_of_equals_to_the_first(measured
     chosen, why = choose_challenger([loud, sure], "P@1")
     assert chosen.label == "sure"
     assert why.startswith("sure challenges because its probabilities hold better (ECE 0.050 to 0.200) than")
-    assert "those of loud, whose lead 300 held-out rows do not prove: P@1 +0.0033 (" in why
+    assert "those of loud, whose lead is not proven: P@1 +0.0033 (" in why
+    assert why.endswith(") on 300 rows")
     first, second = measured("first", values, 0.1), measured("second", values, 0.1)
     chosen, why = choose_challenger([first, second], "P@1")
     assert (chosen.label, why) == ("first", "")

@@ -3,23 +3,25 @@
 P(class i) = E_u[Π_{j≠i} Φ(u + f_i - f_j)], u ~ N(0, 1), by Gauss-Hermite quadrature.
 """
 
+import math
+
 import numpy as np
-from scipy.special import log_ndtr, logsumexp, roots_hermitenorm
+from numba import njit
+from scipy.special import logsumexp, roots_hermitenorm
+
+from tagcore.numeric.read_only import freeze
 
 _NODES, _WEIGHTS = roots_hermitenorm(32)
 _LOG_WEIGHTS = np.log(_WEIGHTS / _WEIGHTS.sum())
-_LOG_ROOT_2PI = 0.5 * np.log(2.0 * np.pi)
-_CELLS = 2_000_000  # quadrature nodes × classes × rows that are held together
+_ROOT_HALF, _LOG_ROOT_2PI = math.sqrt(0.5), 0.5 * math.log(2.0 * math.pi)
+_FAR = -30.0  # below which Φ is too small a number for what is done with it, and its series is exact
+_SMALL = 1e-100  # below which a product becomes its logarithm, lest it vanish
 
 
 def winning(f: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """log P(class y_n) of every row of f (n × C), and its slopes by f (n × C)."""
-    n, n_classes = f.shape
-    log_proba, slopes = np.empty(n), np.empty((n, n_classes))
-    step = max(1, _CELLS // (n_classes * _NODES.size))
-    for start in range(0, n, step):
-        rows = slice(start, min(start + step, n))
-        log_proba[rows], slopes[rows] = _block(f[rows], y[rows])
+    log_proba, slopes = np.empty(len(f)), np.zeros(f.shape)
+    _fill_winning(freeze(f), freeze(y), log_proba, slopes)
     return log_proba, slopes
 
 
@@ -30,15 +32,48 @@ def class_probabilities(means: np.ndarray, variances: np.ndarray) -> np.ndarray:
     return np.exp(every - logsumexp(every, axis=1, keepdims=True))
 
 
-def _block(f: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    n = np.arange(y.size)
-    ahead = _NODES[:, None, None] + (f[n, y][:, None] - f)  # u + f_i - f_j, nodes × rows × classes
-    log_cdf = log_ndtr(ahead)
-    log_cdf[:, n, y] = 0.0
-    log_each = _LOG_WEIGHTS[:, None] + log_cdf.sum(axis=2)
-    log_proba = logsumexp(log_each, axis=0)
-    ratio = np.exp(-0.5 * ahead**2 - _LOG_ROOT_2PI - log_cdf)
-    ratio[:, n, y] = 0.0
-    slopes = -np.einsum("qn,qnc->nc", np.exp(log_each - log_proba), ratio)
-    slopes[n, y] = -slopes.sum(axis=1)
-    return log_proba, slopes
+@njit(cache=True, nogil=True)
+def _fill_winning(f, y, log_proba, slopes):
+    """Fills what `winning` gives; slopes are 0 before."""
+    n, n_classes = f.shape
+    steepness = np.zeros((_NODES.size, n_classes), np.float64)  # of log Φ, by node
+    log_each = np.empty(_NODES.size, np.float64)
+    for i in range(n):
+        own = y[i]
+        for q in range(_NODES.size):
+            logged, product = _LOG_WEIGHTS[q], 1.0
+            for c in range(n_classes):
+                if c == own:
+                    continue
+                ahead = _NODES[q] + (f[i, own] - f[i, c])
+                if ahead > _FAR:
+                    cdf = 0.5 * math.erfc(-_ROOT_HALF * ahead)
+                    steepness[q, c] = math.exp(-0.5 * ahead * ahead - _LOG_ROOT_2PI) / cdf
+                    if product < _SMALL:
+                        logged, product = logged + math.log(product), 1.0
+                    product *= cdf
+                else:
+                    tail = _tail(ahead)
+                    steepness[q, c] = -ahead / tail
+                    logged += math.log(-tail / ahead) - 0.5 * ahead * ahead - _LOG_ROOT_2PI
+            log_each[q] = logged + math.log(product)
+        highest, total = log_each.max(), 0.0
+        for q in range(_NODES.size):
+            total += math.exp(log_each[q] - highest)
+        log_proba[i] = highest + math.log(total)
+        for q in range(_NODES.size):
+            share = math.exp(log_each[q] - log_proba[i])
+            for c in range(n_classes):
+                if c != own:
+                    slopes[i, c] -= share * steepness[q, c]
+        slopes[i, own] = -slopes[i].sum()
+
+
+@njit(cache=True, nogil=True)
+def _tail(x):
+    """Φ(x) |x| / φ(x), far below 0: 1 - 1/x² + 1·3/x⁴ - 1·3·5/x⁶ + …"""
+    term, total = 1.0, 1.0
+    for odd in range(1, 14, 2):
+        term *= -odd / (x * x)
+        total += term
+    return total

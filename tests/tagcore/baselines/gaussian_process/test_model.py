@@ -50,7 +50,7 @@ def test_a_length_scale_that_is_given_is_told_in_the_unit_of_the_rows(model):
 @EVERY
 def test_amplitudes_are_those_that_work(model):
     """with a million the mode was not found, or covariances were not finite."""
-    assert made(model, 0, amplitude=1e3).fit(X, Y).score(X, Y) > 0.7  # classes overlap; by chance it is a third
+    assert made(model, 0, amplitude=1e3).fit(X, Y).score(X, Y) > 0.6  # classes overlap; by chance it is a third
     with pytest.raises(ValueError, match=r"amplitude must be at least 1e-06 and at most 1000, got 1001\.0"):
         made(model, 0, amplitude=1001.0).fit(X, Y)
 

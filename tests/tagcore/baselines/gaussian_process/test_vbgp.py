@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.integrate import quad
+from scipy.special import log_ndtr, logsumexp, roots_hermitenorm
 from scipy.stats import multivariate_normal, norm
 
 from tagcore.baselines import VBGP
@@ -45,6 +46,23 @@ def test_slopes_of_a_class_probability_are_its_differences():
         step = 1e-5 * np.eye(4)[c]
         differences = (winning(f + step, y)[0] - winning(f - step, y)[0]) / 2e-5
         np.testing.assert_allclose(slopes[:, c], differences, atol=1e-8)
+
+
+@pytest.mark.parametrize("gap", [0.0, 5.0, 12.0, 25.0, 36.0, 60.0])
+def test_far_away_values_are_those_of_logarithms(gap):
+    """49 classes ahead of the true one by the gap, or more: their product is no number, its logarithm is."""
+    rng = np.random.default_rng(3)
+    f = np.column_stack([np.full(20, -gap), rng.normal(size=(20, 49))])
+    nodes, weights = roots_hermitenorm(32)
+    ahead = nodes[:, None, None] + f[:, :1] - f[:, 1:]
+    log_each = np.log(weights / weights.sum())[:, None] + log_ndtr(ahead).sum(axis=2)
+    wanted = logsumexp(log_each, axis=0)
+    log_proba, slopes = winning(f, np.zeros(20, int))
+    np.testing.assert_allclose(log_proba, wanted, rtol=1e-12)
+    steepness = np.exp(norm.logpdf(ahead) - log_ndtr(ahead))
+    by_others = -(np.exp(log_each - wanted)[:, :, None] * steepness).sum(axis=0)
+    np.testing.assert_allclose(slopes[:, 1:], by_others, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(slopes.sum(axis=1), 0.0, atol=1e-9 * abs(slopes).max())
 
 
 def test_far_away_values_stay_finite():

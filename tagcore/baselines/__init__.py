@@ -1,5 +1,5 @@
 """Models that users would pick instead of a published one, behind the same interface. A new one is a file here,
-and a line below."""
+and its name in the import and in `__all__` below, from which `tagcore.on_demand` learns what there is."""
 
 from typing import TYPE_CHECKING
 

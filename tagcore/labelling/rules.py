@@ -1,8 +1,9 @@
 """The labelling rules, each named once in `RULES`: how a tagger's scores become labels.
 
-To add a rule, add an entry: evaluations, recipes, tuning, reports and the console ask here. A rule works in two steps.
-`settle` finds, over all rows, what scores are compared with; `choose` then labels block by block, wherever the rows
-are. n × L is never formed.
+To add a rule, add an entry: evaluations, recipes, tuning and reports ask here. A rule works in two steps. `settle`
+finds, over all rows, what scores are compared with; `choose` then labels block by block, wherever the rows are: n × L
+is never formed. A stored tagger, which is asked about single documents, labels by its thresholds or one half:
+`Tagger.label_rows`.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,8 @@
 """Every measure, named once in `MEASURES`, and the questions that others ask of the list.
 
 To add a measure, add an entry, and its arithmetic, where that is new, beside this file: evaluations, reports, model
-cards, recipes, tuning and promotion ask here, and keep the order of the entries. Another k of one that there is:
+cards, recipes, tuning and promotion ask here, and keep the order of the entries. It is in the tables and pictures that
+`shown` names, and without in none, but where a recipe asks for it (`columns`). Another k of one that there is:
 `shown_at` here, and `ks` of `MeasureSettings` in `tasks/recipe_settings.py`.
 """
 

@@ -2,7 +2,8 @@
 
 One value per document; without any true tag it is 0 in all of them.
 
-A measure of rankings is a method of `Hits` here and an entry of `MEASURES` in `catalogue.py`, or nobody asks for it.
+A measure of the first k is a method of `Hits` here and an entry of `MEASURES` in `catalogue.py`, or nobody asks for it;
+one of the order of all tags, such as the ranking loss: `row_ranking.py`.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,7 @@
 """The published models, one package each, and a blend of them with others; what a model is: `tagcore/tag_model.py`.
 
-A new one is a folder here, and a line below; of ratings, see `tagcore/rating_model.py`.
+A new one is a folder here, and its name in the import and in `__all__` below, from which `tagcore.on_demand` learns
+what there is; of ratings, see `tagcore/rating_model.py`.
 """
 
 from typing import TYPE_CHECKING

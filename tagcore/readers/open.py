@@ -1,7 +1,7 @@
 """Opening of a Source for whatever a path holds; its format is told by a card, by name, or by how the file begins.
 
-A new format is a `Source` in a file beside this one; `_KINDS` names it, and what tells its files by
-ending, name or first bytes stands below.
+A new format is a `Source` in a file beside this one; `_KINDS` names it, `RECOGNISED` tells users of it, and what tells
+its files by ending, name or first bytes stands below.
 """
 
 import hashlib

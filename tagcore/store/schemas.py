@@ -1,12 +1,13 @@
 """The parquet schemas of every stored data set. A row group is a shard; files of one data set share row groups.
 
-A new column stands in its schema and in `LATER`, as data sets that were stored before lack it. Who
-fills it: `tagcore/readers/records.py`; of crawled pages `tagcore/readers/web/gathered.py` and `collection.py` there.
+A new column stands in its schema and in `LATER`, as data sets that were stored before lack it: what reads it must do
+without it, too. Who fills it: `tagcore/readers/records.py`; of crawled pages `tagcore/readers/web/gathered.py` and
+`collection.py` there.
 """
 
 import pyarrow as pa
 
-VERSION = 1
+VERSION = 1  # raised where what is stored can no longer be read; a column in `LATER` is no such change
 
 DOCUMENTS = pa.schema(
     [

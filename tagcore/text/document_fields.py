@@ -2,6 +2,9 @@
 
 Where no fields are named a document is one text, its title and then its text. Named fields are arrow structs: each is
 read apart from the others, so that it can weigh more than they do or have columns of its own.
+
+The texts of a field are what a reader gives of it (`tagcore/readers/records.py`); title, text and url have columns of
+the documents (`DOCUMENT_FIELDS` in `tagcore/corpus.py`). How a field becomes words: `read_field`.
 """
 
 import math

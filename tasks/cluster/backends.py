@@ -2,7 +2,8 @@
 
 Nothing but the standard library is imported here, and Dask only when a client is opened. A new kind of cluster is a
 subclass of `Backend` (of `DaskBackend` where Dask runs it) and a line in `parse_backend` and in
-`FORMS`; what it opens is an `Executor` of `tagcore/shards.py`, as `WorkerExecutor` in `sessions.py` is.
+`FORMS` (and a word in the help of `--cluster`, `infra/cli/options.py`); what it opens is a `WorkerExecutor` of
+`sessions.py`, as `DaskExecutor` in `dask_executor.py` is.
 """
 
 import re

@@ -13,6 +13,7 @@ from numba import njit
 
 from tagcore.models.bomc.truncated import HIGH, LOW, STEPS, gain, noisy_moments, shrinkage
 
+COUPLED, INDEPENDENT, MULTI_CLASS = range(3)  # variants
 SMALLEST = 1e-12  # of a variance
 
 
@@ -289,15 +290,15 @@ def learn_rows(rows, labels, order, tree, plan, rule, margins, table, state, cou
             factors, (g, h), room = _cut(wide, size)
             m, v, s, eps = factors
             _signs(own, first, margin, margins, s, eps)
-            if variant == 0:
+            if variant == COUPLED:
                 P0 = 1.0 / bias_variance[group]
                 P, T, used = couple(factors, P0, bias_mean[group] * P0, np.int64(-1), rule, table, room, g, h)
                 bias_mean[group], bias_variance[group] = T / P, 1.0 / P
                 sweeps += used
-            elif variant == 1:
+            elif variant == INDEPENDENT:
                 biases = bias_mean[first:stop], bias_variance[first:stop]
                 stand_alone(factors, biases[0], biases[1], rule[3], table, room, g, h)
-            else:  # one class is right: its own value is the hub of all others
+            else:  # multi-class: one class is right: its own value is the hub of all others
                 k = np.int64(own[0])  # `couple` is compiled for one type of numbers
                 s[k], eps[k] = -1.0, margin
                 P, T, used = couple(factors, 1.0 / v[k], m[k] / v[k], k, rule, table, room, g, h)

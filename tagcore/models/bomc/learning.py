@@ -1,4 +1,7 @@
-"""How a BOMC learns rows: its state goes through the kernel, whole or in shards of classes, and back."""
+"""The way of rows through a BOMC: its state goes into the kernel, whole or in shards of classes, and back.
+
+What one row does to the state is `learn_rows` in `kernel.py`.
+"""
 
 from functools import partial
 from typing import TYPE_CHECKING

@@ -12,7 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagcore.features.rows import XY, InMemory, Rows, load_part_once
-from tagcore.models.bomc.stream import INDEPENDENT, StreamSettings, learn_stream, stream_order
+from tagcore.models.bomc.kernel import INDEPENDENT
+from tagcore.models.bomc.stream import StreamSettings, learn_stream, stream_order
 from tagcore.numeric.normalise import normalise_rows
 from tagcore.shards import Arrays, Shard, Shards, row_shards
 from tagcore.training import FitContext, Measures, train

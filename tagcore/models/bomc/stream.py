@@ -6,13 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.models.bomc.kernel import count_rows, learn_rows, skew_margin
+from tagcore.models.bomc.kernel import COUPLED, INDEPENDENT, MULTI_CLASS, count_rows, learn_rows, skew_margin
 from tagcore.models.bomc.truncated import make_table
 from tagcore.numeric.read_only import freeze
 from tagcore.scikit import check_random_state
 from tagcore.shards import Arrays
 
-COUPLED, INDEPENDENT, MULTI_CLASS = range(3)
 VARIANTS = {"coupled": COUPLED, "independent": INDEPENDENT, "multi-class": MULTI_CLASS}
 BLOCK = 32_768  # rows that are read, shuffled and learnt together
 _STEP = 4096  # rows between two words of progress

@@ -17,6 +17,28 @@ from tasks.timezones import require_timezone
 
 PREFIX = "TAGFLOW_"
 _DATABASES = ("sqlite", "postgresql", "mysql", "mssql")  # that MLflow keeps a registry in
+_PATHS = ("home", "root", "cluster_ca", "cluster_cert", "cluster_key")
+
+
+class _SettingsFile(TomlConfigSettingsSource):
+    """The TOML file. A relative path in it is meant from the file's folder, wherever a process that reads it stands."""
+
+    def __call__(self) -> dict[str, Any]:
+        given = super().__call__()
+        found = {name: _beside_the_file(value) for name, value in given.items() if name in _PATHS}
+        rivals = given.get("rivals")
+        if isinstance(rivals, dict):  # a bare name is a command, which the system finds
+            found["rivals"] = {
+                name: _beside_the_file(python) if os.sep in str(python) else python for name, python in rivals.items()
+            }
+        return given | found
+
+
+def _beside_the_file(path: Any) -> Any:
+    """A local path as an absolute one; addresses, and what is no path, as they are."""
+    if not isinstance(path, str) or not path or "://" in path:
+        return path
+    return str(config_file().absolute().parent / Path(path).expanduser())
 
 
 class Settings(BaseSettings):
@@ -55,6 +77,13 @@ class Settings(BaseSettings):
     def _is_a_timezone(cls, value: str | None) -> str | None:
         return require_timezone(value) if value else None
 
+    @field_validator("prefect")
+    @classmethod
+    def _tells_no_login(cls, value: str) -> str:
+        if "@" in urlsplit(value).netloc:  # it would be shown wherever the address is
+            raise ValueError("an address without a login, which Prefect takes from PREFECT_API_AUTH_STRING")
+        return value
+
     @field_validator("mlflow")
     @classmethod
     def _is_a_registry(cls, value: SecretStr | None) -> SecretStr | None:
@@ -85,7 +114,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, config_file())
+        return init_settings, env_settings, _SettingsFile(settings_cls, config_file())
 
     @cached_property
     def state(self) -> Path:
@@ -106,7 +135,10 @@ class Settings(BaseSettings):
 
     @property
     def cluster_root(self) -> str:
-        return self.root or str(self.state / "cluster")
+        """A folder, absolute as workers stand elsewhere, or a URL."""
+        if self.root is None:
+            return str(self.state / "cluster")
+        return self.root if "://" in self.root else str(Path(self.root).expanduser().absolute())
 
     @property
     def artifacts(self) -> Path:
@@ -161,6 +193,6 @@ def _first_mistake(error: ValidationError, given: Collection[str]) -> str:
         place = variable
     else:
         place = f"{config_file()}: {setting}"
-    is_secret = "SecretStr" in str(Settings.model_fields[name].annotation)
+    is_secret = "SecretStr" in str(Settings.model_fields[name].annotation) or "@" in str(first["input"])
     value = " (a secret, not shown)" if is_secret else f"={first['input']!r}"
     return f"{place}{value}: {first['msg'].removeprefix('Value error, ')}"

@@ -252,7 +252,7 @@ def _worker(settings: "Settings", folder: Path, server: Server, api: PrefectApi,
     if settings.mlflow is not None:
         given["TAGFLOW_MLFLOW"] = settings.mlflow.get_secret_value()
     if settings.root is not None:
-        given["TAGFLOW_ROOT"] = settings.root
+        given["TAGFLOW_ROOT"] = settings.cluster_root
     if (mlflow := read_record(folder, MLFLOW)) is not None:
         given["TAGFLOW_MLFLOW_PAGE"] = mlflow.address
     # a worker that was killed leaves its record in Prefect as online: the log, which is new, tells of this one

@@ -42,6 +42,38 @@ def test_a_mistake_is_named(monkeypatch, tmp_path, text, message):
         load_settings()
 
 
+def test_paths_in_the_file_are_meant_from_its_folder(monkeypatch, tmp_path):
+    """the worker of a schedule reads the same file from another folder."""
+    monkeypatch.delenv("TAGFLOW_HOME", raising=False)
+    monkeypatch.chdir("/")
+    text = 'home = "state"\nroot = "../common"\ncluster_ca = "tls/ca.pem"\ncluster_key = "/etc/key.pem"\n'
+    config(monkeypatch, tmp_path, text + '[rivals]\nannif = "annif/bin/python"\nomikuji = "python3"\n')
+    settings = load_settings()
+    assert settings.state == tmp_path / "state"
+    assert settings.cluster_root == str(tmp_path / "../common")
+    assert (settings.cluster_ca, str(settings.cluster_key)) == (tmp_path / "tls/ca.pem", "/etc/key.pem")
+    assert {name: str(python) for name, python in settings.rivals.items()} == {
+        "annif": str(tmp_path / "annif/bin/python"),
+        "omikuji": "python3",
+    }
+    config(monkeypatch, tmp_path, 'root = "s3://bucket/common"\n')
+    assert load_settings().cluster_root == "s3://bucket/common"
+    monkeypatch.setenv("TAGFLOW_ROOT", "here")
+    assert load_settings().cluster_root == "/here"
+
+
+@pytest.mark.parametrize(
+    "address", ["http://me:geheim@host:4200/api", "http://me:geheim@host:4200/a pi", "me:geheim@host"]
+)
+def test_a_login_in_the_address_of_prefect_is_refused_and_not_shown(monkeypatch, address):
+    monkeypatch.setenv("TAGFLOW_PREFECT", address)
+    with pytest.raises(ValueError, match=r"^TAGFLOW_PREFECT \(a secret, not shown\): ") as told:
+        load_settings()
+    assert "geheim" not in str(told.value)
+    monkeypatch.setenv("TAGFLOW_PREFECT", "http://host:4200/api")
+    assert load_settings().prefect == "http://host:4200/api"
+
+
 def test_a_file_that_is_asked_for_must_be_there(monkeypatch, tmp_path):
     monkeypatch.setenv("TAGFLOW_CONFIG", str(tmp_path / "none.toml"))
     with pytest.raises(ValueError, match=r"none\.toml: no such file"):

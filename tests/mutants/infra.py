@@ -10,6 +10,13 @@ _PARTS = "tests/infra/stack/test_parts.py"
 
 INFRA = (
     Fault(
+        "a login of Prefect's that its API is not told",
+        "infra/stack/prefect_api.py",
+        "json=body, headers=_authorization()",
+        "json=body",
+        "tests/infra/stack/test_prefect_api.py",
+    ),
+    Fault(
         "the command asks a model whose files were altered",
         "infra/cli/tag.py",
         'Dataset.open_and_verify_beside(folder, "model") if is_stored else nullcontext()',

@@ -20,6 +20,20 @@ _EXECUTOR = "tasks/cluster/dask_executor.py"
 
 TASKS = (
     Fault(
+        "paths in the file of settings are meant from wherever a process stands",
+        "tasks/settings.py",
+        "config_file().absolute().parent / Path(path).expanduser()",
+        "Path(path).expanduser()",
+        "tests/tasks/test_settings.py",
+    ),
+    Fault(
+        "a login in the address of Prefect is shown where it is refused",
+        "tasks/settings.py",
+        """ or "@" in str(first["input"])""",
+        "",
+        "tests/tasks/test_settings.py",
+    ),
+    Fault(
         "a night puts back into service what a person rolled back",
         _PROMOTE,
         "        elif tags.get(WITHDRAWN):\n",

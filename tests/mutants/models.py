@@ -272,6 +272,13 @@ MODELS = (
         _BLEND,
     ),
     Fault(
+        "a second group of trees reads the nodes of the first",
+        "tagcore/models/blend/trees.py",
+        "cell = group * row.size + feature",
+        "cell = feature",
+        _BLEND,
+    ),
+    Fault(
         "frequencies of tags count the held-out documents",
         _BLEND_ESTIMATOR,
         "self.pool, TagCounts.of(Y[seen])",

@@ -49,7 +49,7 @@ class Combiner:
 
     def __call__(self, features: np.ndarray, n_members: int) -> np.ndarray:
         """Log-odds of pairs."""
-        return kernel.combine(features, n_members, self.ranges, self.weights, self.trees.arrays)
+        return kernel.combine(features, n_members, self.ranges, self.weights, self.trees.tables)
 
 
 def no_combiner(n_members: int) -> Combiner:

@@ -11,7 +11,7 @@ from numba import njit
 from tagcore.kernels.copying import copy_into
 from tagcore.kernels.ranking import best_of_row
 from tagcore.kernels.sparse import first_at_least
-from tagcore.models.blend.trees import sum_of_trees
+from tagcore.models.blend.trees import GROUP, sum_of_trees
 
 RANKS = 40  # ranks that are told apart
 OTHERS = 6  # best tags that a tag is seen beside
@@ -156,16 +156,16 @@ def within(features, ranges):
 
 
 @njit(cache=True, nogil=True)
-def combine(features, n_members, ranges, weights, trees):
+def combine(features, n_members, ranges, weights, tables):
     """Log-odds of pairs: a linear sum of features and products; its mean with that of the trees, where there are any.
 
     The last weight is the intercept. Features are brought into the ranges that the weights were learnt in: a text of
     one word may have scores that no document has, and a parabola through them says anything.
     """
     n, width = features.shape
-    leaf_values = trees[4]
+    n_trees = tables[3].shape[0] - 1
     row, products = np.empty(width, np.float64), np.empty(4 * n_members, np.float64)
-    alive = np.empty(leaf_values.shape[0], np.uint32)
+    alive = np.empty(GROUP, np.uint16)
     out = np.empty(n, np.float64)
     for i in range(n):
         linear = weights[-1]
@@ -175,8 +175,8 @@ def combine(features, n_members, ranges, weights, trees):
             linear += weights[j] * row[j]
         for j in range(products.size):
             linear += weights[width + j] * products[j]
-        if leaf_values.shape[0] > 1:
-            linear = 0.5 * (linear + sum_of_trees(row, trees, alive))
+        if n_trees > 0:
+            linear = 0.5 * (linear + sum_of_trees(row, tables, alive))
         out[i] = max(linear, LEAST)
     return out
 

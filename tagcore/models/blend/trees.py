@@ -1,25 +1,31 @@
 """Boosted trees as arrays, scored without a jump from node to node (QuickScorer, Lucchese et al., SIGIR 2015).
 
 A node is true for rows up to its threshold. Every false node takes the leaves on its left out of its tree; the first
-leaf that is left is the one that a walk would end in. Nodes stand by feature, thresholds rising, so that a row reads
-false nodes only.
+leaf that is left is the one that a walk would end in. Nodes stand by feature, thresholds rising, so that the false ones
+of a row are the first of each feature: what any number of them leaves of all trees is found in a table.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import njit
 
 from tagcore.base import require_array
+from tagcore.kernels.sparse import first_at_least
 from tagcore.numeric.read_only import freeze
 
 if TYPE_CHECKING:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
 MOST_LEAVES = 16
-_EVERY = np.uint32(2**MOST_LEAVES - 1)
-_LAST = np.uint32(1 << (MOST_LEAVES - 1))  # kept alive whatever a stored array says: a leaf is always found
+_EVERY = 2**MOST_LEAVES - 1
+_LAST = 1 << (MOST_LEAVES - 1)  # kept alive whatever a stored array says: a leaf is always found
+# the four highest of the low 16 bits of _DE_BRUIJN << n differ for every n: the place of a lone bit without a branch
+_DE_BRUIJN = 0x09AF
+_PLACES = np.argsort([((_DE_BRUIJN << n) & 0xFFFF) >> 12 for n in range(MOST_LEAVES)])
+GROUP = 128  # trees that have a table of their own: its size is that of their nodes times their number
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +41,23 @@ class Trees:
     @property
     def arrays(self) -> tuple[np.ndarray, ...]:
         return self.node_starts, self.thresholds, self.tree_of_node, self.left_alone, self.leaf_values
+
+    @cached_property
+    def tables(self) -> tuple[np.ndarray, ...]:
+        """What `sum_of_trees` reads: nodes by group and feature (starts, thresholds), the leaves that the first of them
+        leave in every tree of the group, one row more than nodes for each group and feature, and values of leaves."""
+        n_features, n_groups = self.node_starts.size - 1, -(-(len(self.leaf_values) - 1) // GROUP)
+        group, tree = np.divmod(self.tree_of_node - 1, GROUP)
+        cell = group * n_features + np.repeat(np.arange(n_features), np.diff(self.node_starts))
+        order = np.argsort(cell, kind="stable")
+        starts = np.append(0, np.cumsum(np.bincount(cell, minlength=n_groups * n_features)))
+        left = np.full((order.size + starts.size - 1, GROUP), _EVERY, np.uint16)
+        for number in range(starts.size - 1):
+            nodes = order[starts[number] : starts[number + 1]]
+            rows = left[starts[number] + number : starts[number + 1] + number + 1]
+            rows[np.arange(1, len(rows)), tree[nodes]] = self.left_alone[nodes]
+            np.bitwise_and.accumulate(rows, axis=0, out=rows)
+        return freeze((starts.astype(np.int64), self.thresholds[order], left, self.leaf_values))
 
     def check(self, n_features: int) -> None:
         """Raises ValueError where stored arrays could lead the kernel astray."""
@@ -102,25 +125,21 @@ def _leaves_in_order(nodes: Any) -> tuple[list[int], dict[int, tuple[int, int]]]
 
 
 @njit(cache=True, nogil=True)
-def sum_of_trees(row, trees, alive):
-    """What all trees together say of one row of features; `alive` is room for a word a tree."""
-    node_starts, thresholds, tree_of_node, left_alone, leaf_values = trees
-    alive[:] = _EVERY
-    for feature in range(node_starts.size - 1):
-        value = row[feature]
-        for node in range(node_starts[feature], node_starts[feature + 1]):
-            if not value > thresholds[node]:
-                break
-            alive[tree_of_node[node]] &= left_alone[node]
+def sum_of_trees(row, tables, alive):
+    """What all trees together say of one row of features; `alive` is room for the leaves of a group of trees."""
+    starts, thresholds, left, leaf_values = tables
+    n_trees = leaf_values.shape[0]
     total = leaf_values[0, 0]
-    for tree in range(1, leaf_values.shape[0]):
-        left = alive[tree] | _LAST
-        leaf = 0
-        if left & np.uint32(0xFF) == 0:
-            leaf, left = 8, left >> np.uint32(8)
-        if left & np.uint32(0xF) == 0:
-            leaf, left = leaf + 4, left >> np.uint32(4)
-        if left & np.uint32(0x3) == 0:
-            leaf, left = leaf + 2, left >> np.uint32(2)
-        total += leaf_values[tree, leaf + (left & np.uint32(1) == 0)]
+    for group in range((n_trees - 1 + GROUP - 1) // GROUP):
+        alive[:] = _EVERY
+        for feature in range(row.size):
+            cell = group * row.size + feature
+            n_false = first_at_least(thresholds, starts[cell], starts[cell + 1], row[feature])
+            stay = left[n_false + cell]
+            for tree in range(GROUP):
+                alive[tree] &= stay[tree]
+        first = 1 + group * GROUP
+        for tree in range(first, min(first + GROUP, n_trees)):
+            kept = np.int64(alive[tree - first]) | _LAST
+            total += leaf_values[tree, _PLACES[((kept & -kept) * _DE_BRUIJN & 0xFFFF) >> 12]]
     return total

@@ -23,6 +23,7 @@ from tagcore.models.blend.guard import CURVE, THE_BLEND, WITH_TREES, choose
 from tagcore.models.blend.members import Member
 from tagcore.models.blend.pairs import Pairs, TagCounts, held_out_pairs
 from tagcore.models.blend.quality import ndcg_of_pairs
+from tagcore.models.blend.trees import GROUP
 from tagcore.numeric.read_only import freeze
 from tagcore.synthetic.corpus import demo_corpus
 from tagcore.text import Vectoriser
@@ -56,17 +57,18 @@ def test_what_no_document_has_is_taken_for_the_most_that_one_has():
     assert np.abs(combiner(far, 2)).max() < 30
 
 
-def test_trees_written_out_are_those_of_scikit_learn():
+@pytest.mark.parametrize("n_trees", [15, GROUP + 12])
+def test_trees_written_out_are_those_of_scikit_learn(n_trees):
     pairs = planted_pairs(600)
-    combiner = fit_combiner(pairs, 2, 15, seed=3)
+    combiner = fit_combiner(pairs, 2, n_trees, seed=3)
     theirs = HistGradientBoostingClassifier(
-        max_iter=15, max_leaf_nodes=15, min_samples_leaf=50, l2_regularization=5.0, max_features=0.8,
+        max_iter=n_trees, max_leaf_nodes=15, min_samples_leaf=50, l2_regularization=5.0, max_features=0.8,
         early_stopping=False, random_state=3,
     ).fit(features := within(pairs, combiner), pairs.hits)  # fmt: skip
     linear = kernel.with_products(features, 2) @ combiner.weights[:-1] + combiner.weights[-1]
     trees = 2 * combiner(pairs.features, 2) - linear
     np.testing.assert_allclose(trees, theirs.decision_function(features), atol=1e-6)
-    assert len(combiner.trees.leaf_values) == 16
+    assert len(combiner.trees.leaf_values) == 1 + n_trees
     assert combiner.has_trees
     assert not combiner.without_trees().has_trees
     np.testing.assert_allclose(combiner.without_trees()(pairs.features, 2), linear, rtol=1e-12)

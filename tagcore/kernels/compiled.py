@@ -1,20 +1,27 @@
-"""Every kernel compiled once for the types that it is called with: among processes, and whatever the values are.
+"""Every kernel compiled once for the types that it is called with: among processes, whatever the values are, and anew
+where what it is made of has changed.
 
 Workers of a cluster, or runs side by side, ask for the same kernels at the same moment. numba would let each of them
 compile; and as it numbers the files of a function's signatures by what its index holds at that moment, two that
 compile different signatures at once may take the same number, and one then runs the machine code of the other. So
 there is a lock on each kernel while it is compiled: one process compiles it, and the others find it.
 
+What lies on disk holds the kernels that a kernel calls and the constants that it names as well, which may stand in
+other files; numba looks at its own file only. So the stamp of what is on disk tells of them, too.
+
 A process that only asks stored models loads what is compiled without readying the compiler, as `tagcore.kernels` says.
 """
 
 import fcntl
+import hashlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import wraps
+from functools import cache, wraps
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+import numpy as np
 from numba.core.caching import Cache
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
@@ -22,6 +29,7 @@ from numba.core.runtime import rtsys
 from numba.core.types.misc import unliteral
 
 _held: set[str] = set()  # locks of this process, whose threads compile one after the other
+_WITH_USES = "file and uses"  # marks a stamp that tells of all that a kernel is made of
 
 
 @contextmanager
@@ -56,7 +64,7 @@ def _once(compile_kernel: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(compile_kernel)
     def compile_or_load(self: Any, signature: Any) -> Any:
         signature = _for_any_value(signature)
-        file = getattr(self._cache, "_cache_file", None)
+        file = _cache_file(self)
         if file is None:
             return compile_kernel(self, signature)
         # threads first: two of this process, one with the file and one with the compiler, would wait for each other
@@ -90,4 +98,50 @@ def _load_alone(cache: Any, signature: Any, target: Any) -> Any:
 
 def is_on_disk(kernel: Any) -> bool:
     """Whether a kernel of today's source was compiled before, for any types."""
-    return bool(kernel._cache._cache_file._load_index())
+    return bool(_cache_file(kernel)._load_index())
+
+
+def _cache_file(kernel: Any) -> Any:
+    """Where a kernel is kept on disk, or None; its stamp tells of all that the kernel is made of now."""
+    file = getattr(kernel._cache, "_cache_file", None)
+    if file is not None and file._source_stamp[0] != _WITH_USES:
+        file._source_stamp = (_WITH_USES, file._source_stamp, _uses(kernel.py_func))
+    return file
+
+
+@cache
+def _uses(function: FunctionType) -> str:
+    """A digest of the byte code of a function and of all kernels that it calls, and of the constants named there."""
+    digest, waiting, known = hashlib.sha256(), [function], {function}
+    while waiting:
+        caller = waiting.pop()
+        for code in _with_inner(caller.__code__):
+            constants = [c for c in code.co_consts if not isinstance(c, CodeType) and c != caller.__doc__]
+            digest.update(repr((code.co_code, constants, code.co_names)).encode())
+            for value in _named_values(caller, code):
+                if isinstance(value, Dispatcher) and value.py_func not in known:
+                    known.add(value.py_func)
+                    waiting.append(value.py_func)
+                elif isinstance(value, np.ndarray):
+                    digest.update(repr((value.dtype.str, value.shape)).encode() + value.tobytes())
+                elif isinstance(value, bool | int | float | complex | str | bytes | tuple | np.generic):
+                    digest.update(repr(value).encode())
+    return digest.hexdigest()
+
+
+def _with_inner(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _with_inner(constant)
+
+
+def _named_values(function: FunctionType, code: CodeType) -> Iterator[Any]:
+    """What the names of a code stand for: globals, those of modules of ours that it reaches into, and what encloses."""
+    for name in code.co_names:
+        value = function.__globals__.get(name)
+        yield value
+        if isinstance(value, ModuleType) and value.__name__.startswith("tagcore."):
+            yield from (getattr(value, other, None) for other in code.co_names)
+    for cell in function.__closure__ or ():
+        yield cell.cell_contents

@@ -7,11 +7,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-
-import grimp
 
 from tests.mutants import FAULTS
 from tests.mutants.fault import Fault
@@ -43,37 +40,19 @@ def run_tests(tree: Path, tests: str) -> tuple[int, str]:
     return done.returncode, (done.stdout.strip().splitlines() or ["nothing printed"])[-1]
 
 
-def is_caught(fault: Fault, tree: Path, importers: Callable[[str], Iterable[str]]) -> bool:
-    """Whether the tests of a fault fail with it, in a tree of its own whose other files are those of the copy.
-
-    numba takes a kernel for compiled while its own file is as old as then, though the fault is in one that it calls:
-    all that import the file become new with it.
-    """
+def is_caught(fault: Fault, tree: Path) -> bool:
+    """Whether the tests of a fault fail with it, in a tree of its own whose other files are those of the copy."""
     with tempfile.TemporaryDirectory(dir=tree.parent) as folder:
         own = Path(folder, "tree")
         shutil.copytree(tree, own, copy_function=os.link)
-        for name in (fault.file, *importers(fault.file)):
-            source = (own / name).read_text(encoding="utf-8")
-            (own / name).unlink()  # the copy keeps its own
-            (own / name).write_text(fault.plant(source) if name == fault.file else source, encoding="utf-8")
+        faulty = own / fault.file
+        source = faulty.read_text(encoding="utf-8")
+        faulty.unlink()  # the copy keeps its own
+        faulty.write_text(fault.plant(source), encoding="utf-8")
         code, last = run_tests(own, fault.tests)
     if code > FAILED:
         raise SystemExit(f"{fault.name}: pytest ended with {code}: {last}")
     return code != PASSED  # a negative one is a signal, which a fault in a kernel may end in
-
-
-def files_of_importers() -> Callable[[str], list[str]]:
-    """Gives the files that import a file, also through others."""
-    graph = grimp.build_graph("tagcore", "tasks", "flows", "infra")
-
-    def importers(file: str) -> list[str]:
-        module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-        if module not in graph.modules:
-            return []
-        names = (name.replace(".", "/") for name in graph.find_downstream_modules(module))
-        return [f"{name}.py" for name in names if (ROOT / f"{name}.py").is_file()]
-
-    return importers
 
 
 def main() -> None:
@@ -87,7 +66,6 @@ def main() -> None:
     if arguments.list:
         print("\n".join(f"{fault.file}: {fault.name}" for fault in chosen))
         return
-    importers = files_of_importers()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(arguments.jobs) as pool:
         tree = Path(folder, "tree")
         copy_tree(tree)
@@ -98,7 +76,7 @@ def main() -> None:
 
         def attempt(fault: Fault) -> tuple[bool, float]:
             begun = time.monotonic()
-            return is_caught(fault, tree, importers), time.monotonic() - begun
+            return is_caught(fault, tree), time.monotonic() - begun
 
         survivors = []
         for number, (caught, seconds) in enumerate(pool.map(attempt, chosen), start=1):

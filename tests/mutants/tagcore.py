@@ -15,6 +15,20 @@ _CALIBRATION = "tagcore/scoring/calibration.py"
 
 TAGCORE = (
     Fault(
+        "a kernel on disk holds another that has changed",
+        "tagcore/kernels/compiled.py",
+        "waiting.append(value.py_func)",
+        "pass",
+        "tests/tagcore/kernels/test_compiled.py",
+    ),
+    Fault(
+        "a kernel on disk holds a constant that has changed",
+        "tagcore/kernels/compiled.py",
+        "digest.update(repr(value).encode())",
+        "pass",
+        "tests/tagcore/kernels/test_compiled.py",
+    ),
+    Fault(
         "every process that asks for a kernel compiles it",
         "tagcore/kernels/compiled.py",
         "        fcntl.flock(handle, fcntl.LOCK_EX)\n",

@@ -105,6 +105,55 @@ def test_a_kernel_is_on_disk_once_it_was_compiled(kernels):
     assert is_on_disk(kernels.double)
 
 
+CALLER = """
+from numba import njit
+from raising import RAISE, RAISES, raised
+
+@njit(cache=True)
+def raised_twice(x):
+    return raised(raised(x)) + RAISE + RAISES[1]
+"""
+CALLED = """
+import numpy as np
+from numba import njit
+RAISE, RAISES = {constant}, np.array([0, {element}])
+
+@njit(cache=True)
+def raised(x):
+    {remark}
+    return x + {step}
+"""
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected", "n_compiled"),
+    [
+        ({}, 2, 0),
+        ({"remark": "# more of the same"}, 2, 0),
+        ({"step": 10}, 20, 2),
+        ({"constant": 5}, 7, 2),
+        ({"element": 7}, 9, 2),
+    ],
+)
+def test_a_kernel_is_compiled_anew_where_what_it_calls_or_names_has_changed(
+    changed, expected, n_compiled, tmp_path, monkeypatch
+):
+    """in another file, which numba does not look at."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    (tmp_path / "raising_twice.py").write_text(CALLER)
+    usual = {"constant": 0, "element": 0, "step": 1, "remark": "# once"}
+    for parts, answer in ((usual, 2), (usual | changed, expected)):
+        (tmp_path / "raising.py").write_text(CALLED.format(**parts))
+        for name in ("raising", "raising_twice"):
+            monkeypatch.delitem(sys.modules, name, raising=False)
+        importlib.invalidate_caches()
+        caller = importlib.import_module("raising_twice")
+        with event.install_recorder("numba:compile") as recorder:
+            assert caller.raised_twice(0) == answer
+    assert len([e for _, e in recorder.buffer if e.is_start]) == n_compiled
+
+
 SERVED = """
 import sys
 from tagcore.inference_only import serve_only

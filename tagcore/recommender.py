@@ -83,19 +83,20 @@ class Recommender:
     @property
     def takes_tags(self) -> bool:
         """Whether the model can recommend to someone of whom only tags are known."""
-        return bool(self.tag_names) and hasattr(self.model, "recommend_for_tags")
+        weight = getattr(self.model, "beta", 1.0)  # of tags: PMF is TagiCoFi without any
+        return bool(self.tag_names) and hasattr(self.model, "recommend_for_tags") and weight > 0
 
     def recommend_for_tags(self, tags: Sequence[str], k: int = 5) -> list[Recommendation]:
         """The k best items for someone unknown who uses these tags, best first.
 
-        Tags are evened out as they were when they were read. ValueError where the model learns nothing from tags, or
-        knows none of these; `unknown_tags` names the ones that it does not know.
+        Tags are taken as they are told, or else evened out as readers do. ValueError where the model learns nothing
+        from tags, or knows none of these; `unknown_tags` names the ones that it does not know.
         """
         if not self.takes_tags:
             name = type(self.model).__name__
             raise ValueError(f"{name} has learnt nothing from tags: it cannot recommend by them, TagiCoFi can")
         assert self.tag_names is not None
-        known = [number for tag in tags if (number := self._tags.find(plain_tag(tag))) is not None]
+        known = [number for tag in tags if (number := self._tag(tag)) is not None]
         if not known:
             told = ", ".join(repr(tag) for tag in tags) or "no tag"
             raise ValueError(f"{told}: none of the {len(self.tag_names)} tags that this model knows")
@@ -103,7 +104,7 @@ class Recommender:
 
     def unknown_tags(self, tags: Sequence[str]) -> list[str]:
         """Those of the tags that the model does not know."""
-        return [tag for tag in tags if self._tags.find(plain_tag(tag)) is None]
+        return [tag for tag in tags if self._tag(tag) is None]
 
     def predict(self, user: str, item: str) -> float:
         """The value that the user would give to the item; ValueError for a name that the model does not know."""
@@ -160,6 +161,11 @@ class Recommender:
     @cached_property
     def _items(self) -> Names:
         return Names(self.item_names)
+
+    def _tag(self, tag: str) -> int | None:
+        """The model's id of a tag as it is told or evened out, None where it knows neither."""
+        number = self._tags.find(tag)
+        return self._tags.find(plain_tag(tag)) if number is None else number
 
     @cached_property
     def _tags(self) -> Names:

@@ -213,7 +213,7 @@ def _row_numbers(matrix: sp.csr_matrix) -> np.ndarray:
 
 def _require_room(profiles: TagProfiles, likeness: Likeness) -> None:
     """Raises ValueError, before any work, for a graph of more links or candidates than can be held or looked at."""
-    n = profiles.counts.shape[0]
+    tagged = float(np.count_nonzero(np.diff(profiles.starts)))
     rows_of_tag = np.diff(profiles.index[0]).astype(float)
     proposing = rows_of_tag[rows_of_tag <= (likeness.max_df or np.inf)]
     candidates = float((proposing**2).sum())
@@ -222,7 +222,7 @@ def _require_room(profiles: TagProfiles, likeness: Likeness) -> None:
             f"{candidates:.2g} pairs of rows share a tag, expected at most {MOST_CANDIDATES:.2g}: max_df leaves out "
             f"tags that more rows have (the most frequent has {rows_of_tag.max():.0f})"
         )
-    links = min(candidates, float(n) ** 2) if likeness.n_neighbors is None else float(n) * 2 * likeness.n_neighbors
+    links = min(candidates, tagged**2, tagged * 2 * (likeness.n_neighbors or np.inf))
     if links > MOST_LINKS:
         raise ValueError(
             f"a graph of up to {links:.2g} links, expected at most {MOST_LINKS:.2g}: n_neighbors keeps the most alike "

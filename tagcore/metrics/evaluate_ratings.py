@@ -62,7 +62,11 @@ def held_out_values(recommender: Recommender, held_out: Ratings, measure: str) -
     if k is None:
         return values_per_user(held_out_errors(recommender, held_out))[measure]
     tested = np.unique(held_out.table["user"].to_numpy())
-    return _top_n_values(recommender, held_out, tested, [k])[0][measure]
+    values, _ = _top_n_values(recommender, held_out, tested, [k])
+    if not values:
+        n = len(held_out)
+        raise ValueError(f"{measure}: of {n:,} held-out ratings none counts as liked; MAE and RMSE need none")
+    return values[measure]
 
 
 def _top_n_values(

@@ -20,6 +20,27 @@ _SGPS = "tests/tagcore/models/sgps"
 
 MODELS = (
     Fault(
+        "links that others chose are lost where a known user is touched",
+        "tagcore/models/tagicofi/growing.py",
+        "if model.n_neighbors is not None:  # either may have chosen a link",
+        "if model.n_neighbors == 0:",
+        "tests/tagcore/models/tagicofi/test_growing.py",
+    ),
+    Fault(
+        "words that the mixture does not look at push a topic",
+        "tagcore/models/pmm/topics.py",
+        "parts = used * counts * np.log",
+        "parts = counts * np.log",
+        "tests/tagcore/models/pmm/test_topics.py",
+    ),
+    Fault(
+        "tags that are not in the graph have no class",
+        "tagcore/models/pmm/growing.py",
+        "    tags = _with_class(tags, counts)\n",
+        "",
+        "tests/tagcore/models/pmm/test_estimator.py",
+    ),
+    Fault(
         "a line of a lone member's first five tags stands for all tags",
         _BLEND_CURVES,
         "return slope, intercept, bend, float(np.exp(low) / scale)",

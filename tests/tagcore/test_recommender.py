@@ -8,6 +8,7 @@ import pytest
 
 from tagcore import load_model
 from tagcore.baselines import DampedBiases, ItemMean, Popular
+from tagcore.models import PMF
 from tagcore.ratings import Ratings, UserTaggings
 from tagcore.recommender import Recommendation, Recommender
 from tagcore.store.datasets import StoreError
@@ -107,6 +108,10 @@ def test_someone_unknown_is_served_by_tags():
         Recommendation("tea", 2.5),
     ]
     assert by_tags.unknown_tags(["Sweet ", "sour"]) == ["sour"]
+    told = UserTaggings.from_values(RATINGS, ["ann", "bob"], ["tea", "jam"], ["Hot Drink", "sweet"])
+    assert Recommender.of(_ByTags().fit(RATINGS), RATINGS, told).unknown_tags(["Hot Drink", "hot drink"]) == [
+        "hot drink"
+    ]
     with pytest.raises(ValueError, match="'sour': none of the 2 tags that this model knows"):
         by_tags.recommend_for_tags(["sour"])
     with pytest.raises(ValueError, match="no tag: none of the 2 tags"):
@@ -114,6 +119,8 @@ def test_someone_unknown_is_served_by_tags():
     for model, tags in ((ItemMean(), taggings), (_ByTags(), None)):
         with pytest.raises(ValueError, match="has learnt nothing from tags: it cannot recommend by them"):
             Recommender.of(model.fit(RATINGS), RATINGS, tags).recommend_for_tags(["sweet"])
+    without = PMF(n_factors=2).fit(RATINGS, taggings)
+    assert not Recommender.of(without, RATINGS, taggings).takes_tags
 
 
 def test_tags_are_stored_and_must_be_those_of_the_model(tmp_path):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.base import require_array, require_lists
+from tagcore.base import block_rows, require_array, require_lists
 from tagcore.graph.node_ranks import cluster_counts, node_ranks, tag_shares
 from tagcore.models.pmm.kernel import maximise
 from tagcore.models.pmm.learning import idf_of, require_counts
@@ -183,22 +183,30 @@ def _add_tags(model: "PMM", Y: sp.csr_matrix, classes: np.ndarray) -> None:
     model.taggings_ = model.taggings_ + taggings
     documents = np.rint(model.popular_ * model.n_documents_) + seen
     model.popular_ = documents / max(model.n_documents_ + Y.shape[0], 1)
-    tags = np.where(model.tag_classes_ < model.n_classes_, model.tag_classes_, -1)
-    fresh = np.flatnonzero((tags < 0) & (np.asarray(counts.sum(axis=0)).ravel() > 0))
-    if fresh.size:
-        tags[fresh] = np.asarray(counts[:, fresh].todense()).argmax(axis=0)
     _keep_counts(model, word_counts(model), counts)
-    keep_ranks(model, counts, tags)
+    keep_ranks(model, counts, np.where(model.tag_classes_ < model.n_classes_, model.tag_classes_, -1))
 
 
 def keep_ranks(model: "PMM", counts: sp.csr_matrix, tags: np.ndarray) -> None:
-    """Keeps classes, ranks and shares of tags, made of the taggings of every class; a tag without a class has -1."""
+    """Keeps classes, ranks and shares of tags, made of the taggings of every class. A tag without a class (-1), as all
+    are where the graph has no tags, gets the one that has most of it."""
+    tags = _with_class(tags, counts)
     ranks = node_ranks(counts, model.taggings_, tags, delta=model.delta, scale=model.rank_scale).log_rank
     model.tag_classes_ = np.where(tags < 0, model.n_classes_, tags).astype(np.int64)
     model.log_ranks_ = np.where(np.isfinite(ranks), np.maximum(ranks, UNRANKED), UNRANKED)
     shares = tag_shares(counts, model.taggings_, model.mu)
     model.class_tag_starts_, model.class_tag_ids_ = shares.indptr.astype(np.int64), shares.indices.astype(np.int32)
     model.class_tag_shares_ = shares.data.astype(np.float32)
+
+
+def _with_class(tags: np.ndarray, counts: sp.csr_matrix) -> np.ndarray:
+    """The classes of tags, those without one joining the class with most of their taggings, where there are any."""
+    tags, step = tags.copy(), block_rows(counts.shape[0])
+    fresh = np.flatnonzero((tags < 0) & (np.asarray(counts.sum(axis=0)).ravel() > 0))
+    for start in range(0, fresh.size, step):
+        some = fresh[start : start + step]
+        tags[some] = np.asarray(counts[:, some].todense()).argmax(axis=0)
+    return tags
 
 
 def _add_to_index(model: "PMM", X: sp.csr_matrix, Y: sp.csr_matrix, classes: np.ndarray) -> None:

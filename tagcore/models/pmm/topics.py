@@ -35,7 +35,7 @@ class ExplainedTopics:
         listed = []
         for k in np.argsort(-sizes, kind="stable").tolist():
             rates = self._class_rates(k)
-            telling = rates * np.log(rates / np.maximum(mean, np.finfo(float).tiny))
+            telling = self.used_words_ * rates * np.log(rates / np.maximum(mean, np.finfo(float).tiny))
             words = [j for j in np.argsort(-telling, kind="stable")[:top] if telling[j] > 0]
             tags, shares = self._first_tags(k, top)
             listed.append(
@@ -100,13 +100,14 @@ class ExplainedTopics:
     def _class_logs(self: Any, row: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
         """ln (prior · likelihood) of every class, up to what all share, and each word's part (classes × words)."""
         counts, words = row.data.astype(np.float64), row.indices
+        used = self.used_words_[words]  # others count in the length of the document alone
         sizes = self.class_sizes_ if self.prior == "empirical" else np.ones(self.n_classes_)
         with np.errstate(divide="ignore"):
             log_prior = np.log(sizes / max(sizes.sum(), 1))
         logs, pushes = np.empty(self.n_classes_), np.empty((self.n_classes_, words.size))
         for k in range(self.n_classes_):
             own = slice(self.class_starts_[k], self.class_starts_[k + 1])
-            parts = counts * np.log(self.rates_[own][:, self.word_clusters_[words, k]])
+            parts = used * counts * np.log(self.rates_[own][:, self.word_clusters_[words, k]])
             constant = np.zeros(parts.shape[0])
             if self.length == "exposure":
                 parts = parts - counts / self.mean_length_ * self.mass_[own][:, None]

@@ -65,8 +65,8 @@ class TagiCoFi(FoldingIn):
     _rounds = ("max_iter",)
     _limits = limits(
         n_factors=Whole(1, 10_000),
-        alpha=Real(least=0),
-        item_alpha=Real(least=0, none=True),
+        alpha=Real(least=1e-9),  # without any, factors that no rating holds grow without bound
+        item_alpha=Real(least=1e-9, none=True),
         beta=Real(least=0),
         gamma=Real(least=0),
         profiles=Choice("own", "rated"),

@@ -86,14 +86,28 @@ def _grown_tags(
         return _Grown(profiles, sp.csr_matrix((touched.size, shape[0])), degrees)
     factor, sigma = getattr(model, f"{side}factor_"), getattr(model, f"{side}sigma_")
     raw = raw_links(TagProfiles(merged[touched], weights), touched, profiles, sigma, model._likeness)
+    if model.n_neighbors is not None:  # either may have chosen a link
+        near = _sharing_a_tag(merged, touched)
+        chosen = raw_links(TagProfiles(merged[near], weights), near, profiles, sigma, model._likeness)
+        cells = chosen[:, touched].tocoo()
+        raw = raw.maximum(sp.csr_matrix((cells.data, (cells.col, near[cells.row])), shape=raw.shape)).tocsr()
+        raw.sort_indices()
     degrees[touched] = raw @ np.ones(shape[0])
     lonely = np.flatnonzero(degrees == 0)  # who had no neighbour may have one now
     degrees[lonely] = (raw.T @ np.ones(touched.size))[lonely]
     return _Grown(profiles, scaled_links(raw, degrees, factor, model._likeness), degrees)
 
 
+def _sharing_a_tag(counts: sp.csr_matrix, rows: np.ndarray) -> np.ndarray:
+    """The rows that share a tag with one of some rows."""
+    tags = np.zeros(counts.shape[1], bool)
+    tags[counts[rows].indices] = True
+    return np.flatnonzero(counts @ tags.astype(float))
+
+
 def _grow_offsets(model: Any, rated: sp.csr_matrix, users: np.ndarray, items: np.ndarray) -> None:
-    """Biases and fallbacks of those touched, the mean of all staying as it is."""
+    """Biases and fallbacks of those touched, the mean of all staying as it is. How popular an item is follows from the
+    number of users, of all items."""
     found = model._targets(rated, model.fallback_).offsets
     for name, size, touched in (("user", rated.shape[0], users), ("item", rated.shape[1], items)):
         known = getattr(model, f"{name}_biases_").size
@@ -101,6 +115,8 @@ def _grow_offsets(model: Any, rated: sp.csr_matrix, users: np.ndarray, items: np
             now = getattr(found, values)
             grown = np.concatenate([getattr(model, f"{name}_{kind}_"), now[known:size]])
             grown[touched] = now[touched]
+            if (model.feedback, name, kind) == ("counts", "item", "fallbacks"):
+                grown = now
             setattr(model, f"{name}_{kind}_", grown)
 
 

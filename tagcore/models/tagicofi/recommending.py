@@ -84,15 +84,22 @@ class FoldingIn(Factorisation, abstract=True):
     def fold_in(self, tags: Any = (), items: Any = (), values: Any = ()) -> FoldedUser:
         """The factors of someone new, by tags (ids; one told twice counts twice) and ratings, all else being fixed.
 
-        Exactly the minimum of the objective in this user's factors. Tags and items that are not known are left out.
+        Exactly the minimum of the objective in this user's factors. Tags and items that are not known are left out; of
+        an item that is told twice the last value counts.
         """
         check_is_fitted(self)
         links = self._links_of_tags(np.asarray(tags, np.int64))
         items, values = np.asarray(items, np.int64), np.asarray(values, float)
         if items.shape != values.shape:
             raise ValueError(f"{items.size} items and {values.size} values, expected one value for each item")
-        known = (items >= 0) & (items < self.n_items_)
-        rated = sp.csr_matrix((values[known], (np.zeros(known.sum(), int), items[known])), shape=(1, self.n_items_))
+        least = 0.0 if self.feedback == "counts" else -np.inf
+        if (bad := np.flatnonzero(~(np.isfinite(values) & (values >= least)))).size:
+            expected = "counts from 0" if self.feedback == "counts" else "finite numbers"
+            raise ValueError(f"the value of item {items[bad[0]]} is {values[bad[0]]}, expected {expected}")
+        told = {int(i): v for i, v in zip(items, values, strict=True) if 0 <= i < self.n_items_}
+        columns = np.array(sorted(told), np.int64)
+        cells = np.array([told[i] for i in columns]), (np.zeros(columns.size, int), columns)
+        rated = sp.csr_matrix(cells, shape=(1, self.n_items_))
         bias, cells, weights = self._new_targets(rated)
         base = dense_base(self.item_factors_, weights is not None)
         given = cells, weights, links, self.item_factors_, self.user_factors_, base, self.alpha, self.beta

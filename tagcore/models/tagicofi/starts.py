@@ -27,6 +27,6 @@ def first_factors(model: "TagiCoFi", rated: sp.csr_matrix) -> Arrays:
     if init == "normal":
         U, V = (random.normal(0.0, _NORMAL_SPREAD, size) for size in sizes)
     else:
-        most = 2.0 * np.sqrt(max(float(rated.data.mean()), 0.0) / model.n_factors) if init == "scaled" else 1.0
+        most = 2.0 * np.sqrt(float(np.abs(rated.data).mean()) / model.n_factors) if init == "scaled" else 1.0
         U, V = (most * random.random(size) for size in sizes)
     return {"users": U, "items": V}

@@ -220,6 +220,14 @@ def test_a_graph_that_no_memory_holds_is_refused_by_name(monkeypatch):
         tag_graph(profiles_of(drawn()), Likeness(n_neighbors=1))
 
 
+def test_rows_without_a_tag_take_no_room(monkeypatch):
+    few = drawn()
+    many = np.vstack([few, np.zeros((1000, few.shape[1]))])
+    monkeypatch.setattr(similarity, "MOST_LINKS", len(few) ** 2)
+    links = tag_graph(profiles_of(many), Likeness(n_neighbors=10**8)).links
+    assert links.nnz == tag_graph(profiles_of(few), Likeness(n_neighbors=None)).links.nnz > 0
+
+
 def test_a_tagging_that_is_told_twice_counts_once():
     ratings = Ratings.from_values(["a", "a", "b"], ["x", "y", "x"], [1, 1, 1])
     told = [("a", "x", "t"), ("a", "x", "t"), ("a", "y", "t"), ("b", "x", "t"), ("a", "x", "s")]

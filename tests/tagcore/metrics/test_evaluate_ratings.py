@@ -1,5 +1,7 @@
 """A recommender on held-out ratings: matched by names, whole or as one of several that are compared."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -43,6 +45,16 @@ def test_measures_are_over_all_held_out_ratings(model, monkeypatch):
     mine = HELD_OUT.table["user"].to_numpy() == HELD_OUT.user_names.index(table["user"][3])
     assert table["ratings"][3] == mine.sum()
     assert table["absolute_error"][3] == pytest.approx(np.abs(error[mine]).sum())
+
+
+def test_nobody_who_liked_anything_is_told_of():
+    """what comes first of nothing is neither good nor bad; errors of ratings are there."""
+    learnt = replace(Ratings.from_values(list("aabc"), list("xyxy"), [1.0, 5.0, 4.0, 2.0]), scale=(1.0, 5.0))
+    low = replace(Ratings.from_values(list("abc"), list("xyx"), [1.0, 2.0, 1.0]), scale=(1.0, 5.0))
+    served = recommender(ratings=learnt)
+    with pytest.raises(ValueError, match="P@5: of 3 held-out ratings none counts as liked; MAE and RMSE need none"):
+        held_out_values(served, low, "P@5")
+    assert held_out_values(served, low, "MAE").shape == (3,)
 
 
 def test_what_is_stored_is_what_another_is_paired_with():

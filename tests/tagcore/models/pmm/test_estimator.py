@@ -122,6 +122,18 @@ def test_documents_without_words_or_tags_and_more_classes_than_documents(problem
     np.testing.assert_array_equal(scores, expected[1])
 
 
+@pytest.mark.parametrize("graph", ["words", "tags", "balanced"])
+def test_every_tag_of_a_document_with_words_has_a_class(graph):
+    """where tags are not in the graph, that of most of their documents."""
+    topic = np.repeat([0, 1, 2], 20)
+    X = np.random.default_rng(0).poisson(np.where(np.arange(12) // 4 == topic[:, None], 4.0, 0.1)).astype(float)
+    Y = (np.arange(6) // 2 == topic[:, None]).astype(float)
+    model = PMM(n_classes=3, scoring="hard", graph=graph).fit(X, Y)
+    assert set(model.tag_classes_.tolist()) == {0, 1, 2}
+    best = model.top_k(X, 2)[0]
+    assert (np.sort(best, axis=1) == 2 * topic[:, None] + [0, 1]).mean() > 0.95
+
+
 def test_a_tag_that_no_document_has_comes_last(problem):
     X, Y = problem
     padded = sp.csr_matrix(sp.hstack([Y, sp.csr_matrix((Y.shape[0], 1))]))

@@ -48,10 +48,11 @@ def test_a_word_pushes_a_topic_as_much_as_its_rates_say(problem):
         assert push == pytest.approx(count * np.log(rates[0] / rates[1]))
 
 
+@pytest.mark.parametrize("n_words", [None, 9])
 @pytest.mark.parametrize("scoring", ["rerank", "soft", "hard", "mix"])
-def test_words_and_bias_make_the_score(problem, scoring):
+def test_words_and_bias_make_the_score(problem, scoring, n_words):
     X, _ = problem
-    model = _fitted(problem, scoring=scoring, n_searched=3, n_neighbors=9)
+    model = _fitted(problem, scoring=scoring, n_searched=3, n_neighbors=9, n_words=n_words)
     ((_, scores),) = model.score_blocks(X[:12])
     moved = 0
     for row in range(1, 12):
@@ -115,6 +116,9 @@ def test_topics_are_listed_with_tags_words_documents_and_the_cut_that_bounds_the
     assert {int(word[4:]) for word in large.words} <= set(range(5, 10))
     assert {int(word[4:]) for word in small.words} <= set(range(5))
     assert large.ncut == small.ncut == model.splits_[0, 4]
+    chosen = PMM(n_classes=2, scoring="soft", n_words=3).fit(X, Y)
+    told = {word for topic in chosen.list_topics(list("abcd"), TERMS) for word in topic.words}
+    assert told <= {TERMS[word] for word in np.flatnonzero(chosen.used_words_)}
     tree = model.split_tree()
     assert sorted(half["documents"] for half in tree["halves"]) == [30, 50]
     assert model.split_tree(0) == {"cluster": 0}

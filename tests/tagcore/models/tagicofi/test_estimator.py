@@ -244,6 +244,24 @@ def test_counts_rank_what_was_used_above_what_was_not(ratings, taggings):
         TagiCoFi(feedback="counts", solver="gd").fit(ratings)
 
 
+@pytest.mark.parametrize("negative", [TagiCoFi.published(n_factors=30), TagiCoFi(n_factors=21, biases="none")])
+def test_ratings_below_zero_are_learnt(negative):
+    ratings = Ratings.from_values(["a", "a", "b", "b", "c"], ["x", "y", "x", "z", "y"], [-5.0, -3.0, 4.0, -6.0, -2.0])
+    users, items = (ratings.table[side].to_numpy() for side in ("user", "item"))
+    error = negative.fit(ratings).predict(users, items) - ratings.table["value"].to_numpy()
+    assert np.abs(error).mean() < 2.0  # as they would be with every factor 0: 4
+
+
+def test_of_an_item_that_is_told_twice_the_last_value_counts_and_odd_values_are_named(model, ratings):
+    once, twice = model.fold_in(items=[3], values=[5.0]), model.fold_in(items=[3, 77, 3], values=[1.0, 2.0, 5.0])
+    np.testing.assert_array_equal(once.factors, twice.factors)
+    assert once.bias == twice.bias
+    with pytest.raises(ValueError, match="the value of item 3 is nan, expected finite numbers"):
+        model.recommend_for_tags([], 2, items=[3], values=[np.nan])
+    with pytest.raises(ValueError, match=r"the value of item 3 is -2\.0, expected counts from 0"):
+        TagiCoFi(feedback="counts", n_factors=2).fit(ratings).fold_in(items=[3], values=[-2.0])
+
+
 def test_odd_tags_and_items_are_left_out(model):
     nobody = model.fold_in([-1, 16, 99])
     assert not nobody.live

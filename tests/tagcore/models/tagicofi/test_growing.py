@@ -32,14 +32,26 @@ def later_users(ratings, taggings, n):
     return ratings.take(np.flatnonzero(user >= n)), UserTaggings(taggings.table.filter(tagger >= n), taggings.tag_names)
 
 
-@pytest.mark.parametrize("settings", [{}, {"biases": "none"}, {"gamma": 2.0}, {"feedback": "counts", "alpha": 0.5}])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"biases": "none"},
+        {"gamma": 2.0, "n_neighbors": 2},
+        {"feedback": "counts", "alpha": 0.5},
+        {"n_neighbors": 3},
+    ],
+)
 def test_what_is_told_again_changes_nothing(whole, settings):
     """at the minimum, every block is at its own."""
     model = TagiCoFi(**TIGHT | settings, random_state=0).fit(*whole)
     U, V, starts = model.user_factors_, model.item_factors_, model.rated_starts_
+    degrees = model.degrees_, model.item_degrees_
     again = whole[0].take(np.arange(0, len(whole[0]), 5))
     model.partial_fit(again)
     np.testing.assert_allclose(model.user_factors_ @ model.item_factors_.T, U @ V.T, atol=5e-3)
+    np.testing.assert_allclose(model.degrees_, degrees[0], rtol=1e-12)  # links that others chose are links
+    np.testing.assert_allclose(model.item_degrees_, degrees[1], rtol=1e-12)
     assert np.array_equal(model.rated_starts_, starts)
 
 
@@ -116,3 +128,12 @@ def test_a_first_batch_is_a_fit_and_odd_ones_leave_the_model_as_it_was(whole):
     with pytest.raises(ValueError, match='new tags need profiles="own"'):
         rated.partial_fit(*whole)
     assert rated.partial_fit(whole[0]) is rated
+
+
+def test_how_popular_items_are_is_told_of_all_by_the_same_number_of_users():
+    few = Ratings.from_values(list("abcd"), list("xyzx"), [1.0] * 4)
+    model = TagiCoFi(feedback="counts", n_factors=2).fit(few)
+    users = [*"abcd", *(f"new{i}" for i in range(6))]
+    more = Ratings.from_values(users, ["x", "y", "z", *["x"] * 7], [1.0] * 10)
+    model.partial_fit(more)
+    np.testing.assert_allclose(model.item_fallbacks_, [0.8, 0.1, 0.1])

@@ -4,6 +4,7 @@ import asyncio
 import functools
 import heapq
 import itertools
+import sqlite3
 import time
 import zlib
 from collections import Counter, deque
@@ -18,7 +19,7 @@ from tagcore.readers.web.collection import Address, Collection
 from tagcore.readers.web.urls import BadUrl, canonical_url, origin_of
 from tasks.crawl.archive import Archive
 from tasks.crawl.fetch import Answer, Fetcher, Unreachable
-from tasks.crawl.parser_pool import ParserProcesses
+from tasks.crawl.parser_pool import NoParser, ParserProcesses
 from tasks.crawl.robots import SiteRules, read_rules
 from tasks.data_settings import CrawlSettings
 
@@ -26,6 +27,7 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 _GONE = (404, 410)
 _UNCOMMITTED = 50  # answers, at most, that a kill makes a crawl ask for again
 _COMMIT_SECONDS = 2.0
+_OF_THIS_MACHINE = (OSError, MemoryError, sqlite3.Error, NoParser)  # of which no page is the cause, such as a full disk
 
 Watcher = Callable[["CrawlCounts"], None]
 
@@ -199,6 +201,10 @@ class Crawler:
                 self.counts.waiting -= 1
                 self._settle()
             return
+        except _OF_THIS_MACHINE:
+            raise
+        except Exception as error:  # of what servers send any may come: it costs this page, not the night
+            self._refuse(address, f"failed: {type(error).__name__}")
         self.counts.waiting -= 1
         self._settle()
 

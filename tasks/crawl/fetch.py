@@ -1,6 +1,7 @@
 """One request and its answer, within limits that no server can pass."""
 
 import asyncio
+import re
 import ssl
 import zlib
 from collections.abc import AsyncIterator, Collection, Mapping
@@ -106,9 +107,9 @@ class Fetcher:
             "Connection": "keep-alive",
         }
         if etag:
-            headers["If-None-Match"] = etag
+            headers["If-None-Match"] = etag.encode("latin-1")  # the very bytes that the server sent
         if modified:
-            headers["If-Modified-Since"] = modified
+            headers["If-Modified-Since"] = modified.encode("latin-1")
         # never in the clear, but to a machine that was named as local
         if (login := self.logins.get(host)) and (url.startswith("https:") or host_and_port(url) in self.local):
             headers["Authorization"] = login
@@ -205,9 +206,9 @@ def _raw(expander: "zlib._Decompress", data: bytes, limit: int) -> bytes:
 
 def _retry_after(value: str) -> float | None:
     """Seconds until a server wants to be asked again, as a number or a date."""
-    if value.isdigit():
+    if re.fullmatch("[0-9]{1,9}", value):
         return float(min(int(value), 86_400))
     try:
         return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None

@@ -12,6 +12,10 @@ TOO_LONG = "took too long to read"
 _START_SECONDS = 300.0  # of a process and its imports, on a busy machine: no page is to blame for it
 
 
+class NoParser(RuntimeError):
+    """No process that parses could be started: no page is to blame, and none can be read."""
+
+
 class ParserProcesses:
     """Processes that parse, started at once, and as many threads here that hand each one body at a time."""
 
@@ -73,7 +77,7 @@ class _ParserProcess:
         try:
             self._receive(_START_SECONDS)
         except (EOFError, OSError):
-            raise RuntimeError("no process that parses pages could be started") from None
+            raise NoParser("no process that parses pages could be started") from None
         self._ready = True
 
     def _receive(self, seconds: float) -> bytes:

@@ -13,6 +13,7 @@ _TRACKING_TESTS = "tests/tasks/registry/test_tracking.py"
 _WRITER = "tasks/registry/writer.py"
 _ADDRESSES = "tasks/crawl/addresses.py"
 _ADDRESS_TESTS = "tests/tasks/crawl/test_addresses.py"
+_CRAWLER_TESTS = "tests/tasks/crawl/test_crawler.py"
 _NIGHT_TESTS = "tests/tasks/crawl/test_night.py"
 _STANDING_TESTS = "tests/tasks/test_nothing_to_redo.py"
 _NIGHTS_TESTS = "tests/tasks/nights"
@@ -473,6 +474,20 @@ TASKS = (
         "if not rules.allow(address.url):",
         "if rules.closed:",
         _NIGHT_TESTS,
+    ),
+    Fault(
+        "an error that nobody thought of ends the night",
+        "tasks/crawl/crawler.py",
+        "        except Exception as error:  # of what",
+        "        except ZeroDivisionError as error:  # of what",
+        _CRAWLER_TESTS,
+    ),
+    Fault(
+        "a full disk is taken for a bad page",
+        "tasks/crawl/crawler.py",
+        "        except _OF_THIS_MACHINE:\n            raise\n",
+        "",
+        _CRAWLER_TESTS,
     ),
     Fault(
         "an archive keeps answers that were not committed",

@@ -4,9 +4,10 @@ import asyncio
 import base64
 import gzip
 
+import pytest
 from pydantic import SecretStr
 
-from tasks.crawl.fetch import Fetcher
+from tasks.crawl.fetch import Fetcher, _retry_after
 from tasks.crawl.night import crawl
 from tasks.data_settings import CrawlSettings
 from tasks.demo_site.server import served
@@ -49,3 +50,20 @@ def test_a_login_is_used_and_written_down_nowhere(tmp_path, caplog, capfd):
     for secret in ("open-sesame", TOLD.removeprefix("Basic ")):
         assert secret not in told
         assert secret.encode() not in kept
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("120", 120.0),
+        ("999999999", 86_400.0),
+        ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
+        ("\xb2", None),
+        ("9" * 5000, None),
+        ("Mon, 01 Jan 99999999999 00:00:00 GMT", None),
+        ("Mon, 01 Jan 2024 00:00:00 +9999999999999", None),
+        ("soon", None),
+    ],
+)
+def test_whatever_a_server_says_of_later_is_seconds_or_nothing(value, seconds):
+    assert _retry_after(value) == seconds

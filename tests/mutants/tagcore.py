@@ -442,8 +442,15 @@ TAGCORE = (
         "tests/tagcore/numeric/test_logistic.py",
     ),
     Fault(
+        "half letters of a page reach the database",
+        "tagcore/readers/web/answers.py",
+        "return _in_whole_letters(_parse(role, url, content_type, body))",
+        "return _parse(role, url, content_type, body)",
+        "tests/tagcore/readers/web/test_answers.py",
+    ),
+    Fault(
         "half a letter in an address parts path and query",
-        "tagcore/readers/web/urls.py",
+        "tagcore/readers/web/charsets.py",
         '_LONE.sub("\\ufffd", ',
         '_LONE.sub("?", ',
         "tests/tagcore/readers/web/test_urls.py",

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from tagcore.readers.web.charsets import decode_page
+from tagcore.readers.web.charsets import decode_page, whole_letters
 from tagcore.readers.web.collection import MOST_FOLLOWING, Address, Collection
 from tagcore.readers.web.feed import Feed, FeedItem, looks_like_feed, read_feed
 from tagcore.readers.web.near_duplicates import fingerprint
@@ -30,6 +30,19 @@ def is_text(content_type: str) -> bool:
 
 def parse_body(role: str, url: str, content_type: str, body: bytes) -> dict[str, Any]:
     """Reads a feed, a sitemap or a page, whichever it is: {"feed" | "sitemap" | "page": …}, or {"refused": why}."""
+    return _in_whole_letters(_parse(role, url, content_type, body))
+
+
+def _in_whole_letters(found: Any) -> Any:
+    """Mends all texts of plain data: JSON inside a page, or a reference in a feed, may name half a letter."""
+    if isinstance(found, str):
+        return whole_letters(found)
+    if isinstance(found, dict):
+        return {name: _in_whole_letters(value) for name, value in found.items()}
+    return [_in_whole_letters(value) for value in found] if isinstance(found, list | tuple) else found
+
+
+def _parse(role: str, url: str, content_type: str, body: bytes) -> dict[str, Any]:
     try:
         if role != "page" and looks_like_feed(body):
             feed = asdict(read_feed(body, url, content_type))

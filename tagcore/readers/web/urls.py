@@ -4,11 +4,12 @@ import ipaddress
 import re
 from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 
+from tagcore.readers.web.charsets import whole_letters
+
 LONGEST = 1000  # characters, as of any id of a document
 _PORTS = {"http": 80, "https": 443}
 _SAFE = "/?:@!$&'()*+,;=-._~%"
 _ESCAPE = re.compile(r"%([0-9a-fA-F]{2})")
-_LONE = re.compile("[\ud800-\udfff]")  # half of a letter, as JSON may hold it: of no encoding
 _STRAY = re.compile(r"%(?![0-9a-fA-F]{2})")
 # what says where a reader came from, not what is read
 _TRACKING = re.compile(r"(?:utm_\w+|fbclid|gclid|dclid|msclkid|yclid|mc_[ce]id|igshid|_ga|ref_src)", re.IGNORECASE)
@@ -100,7 +101,7 @@ def _escaped(text: str) -> str:
         letter = chr(int(escape[1], 16))
         return letter if letter.isascii() and (letter.isalnum() or letter in "-._~") else escape[0].upper()
 
-    text = _LONE.sub("\ufffd", _STRAY.sub("%25", text))
+    text = whole_letters(_STRAY.sub("%25", text))
     return quote(_ESCAPE.sub(plain, text), safe=_SAFE)
 
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from tagcore.readers.web.charsets import decode_page
 from tagcore.readers.web.page import read_page
 
 HERE = "https://example.org/a"
@@ -76,19 +75,3 @@ def test_an_author_may_not_want_to_be_stored():
 def test_deep_nesting_is_refused():
     with pytest.raises(ValueError, match="nested too deeply"):
         read_page("<div>" * 20_000, HERE)
-
-
-@pytest.mark.parametrize(
-    ("body", "content_type"),
-    [
-        ("Crème brûlée".encode(), "text/html; charset=utf-8"),
-        ("Crème brûlée".encode("cp1252"), "text/html; charset=utf-8"),  # a lie
-        ("Crème brûlée".encode("cp1252"), "text/html; charset=iso-8859-1"),
-        ("Crème brûlée".encode(), "text/html; charset=rot13"),
-        ("Crème brûlée".encode(), "text/html; charset=no-such"),
-        ("\ufeffCrème brûlée".encode("utf-16-le"), ""),
-        (b'<meta charset="cp1252">' + "Crème brûlée".encode("cp1252"), ""),
-    ],
-)
-def test_letters_are_read_whatever_is_claimed(body, content_type):
-    assert decode_page(body, content_type).endswith("Crème brûlée")

@@ -20,7 +20,7 @@ from tagcore.readers.web.urls import BadUrl, canonical_url, origin_of
 from tasks.crawl.archive import Archive
 from tasks.crawl.fetch import Answer, Fetcher, Unreachable
 from tasks.crawl.parser_pool import NoParser, ParserProcesses
-from tasks.crawl.robots import SiteRules, read_rules
+from tasks.crawl.robots import SiteRules, not_had, read_rules
 from tasks.data_settings import CrawlSettings
 
 _REDIRECTS = (301, 302, 303, 307, 308)
@@ -221,7 +221,7 @@ class Crawler:
                         why = error.reason
                         pause = min(error.after or self._pause(site.origin, attempt), 60.0)
                 else:
-                    site.rules = SiteRules(closed=f"robots.txt not to be had: {why}")
+                    site.rules = SiteRules(closed=not_had(why))
                 if delay := self._delay(site):
                     site.not_before = time.monotonic() + delay
         return site.rules

@@ -63,11 +63,16 @@ class Fetcher:
         self._network = CheckedNetwork(self.local, self.instead)
         self._tls = ssl.create_default_context(cafile=certifi.where())
 
-    async def get(self, url: str, *, etag: str | None = None, modified: str | None = None) -> Answer:
-        """Asks for an address; NotTaken where the answer is none we take, Unreachable where trying again may help."""
+    async def get(
+        self, url: str, *, etag: str | None = None, modified: str | None = None, first: int | None = None
+    ) -> Answer:
+        """Asks for an address; NotTaken where the answer is none we take, Unreachable where trying again may help.
+
+        With `first` so many bytes at most are read of it, whatever its length and its type.
+        """
         try:
             async with asyncio.timeout(self.settings.seconds):
-                return await self._get(url, etag, modified)
+                return await self._get(url, etag, modified, first)
         except TimeoutError:
             raise Unreachable("took too long") from None
         except RefusedAddress:
@@ -79,7 +84,7 @@ class Fetcher:
         except httpcore.UnsupportedProtocol:
             raise NotTaken("not http") from None
 
-    async def _get(self, url: str, etag: str | None, modified: str | None) -> Answer:
+    async def _get(self, url: str, etag: str | None, modified: str | None, first: int | None) -> Answer:
         headers = self._headers(url, etag, modified)
         wait = self.settings.connect_seconds
         timeouts = {"connect": wait, "read": self.settings.seconds, "write": wait, "pool": None}
@@ -90,11 +95,14 @@ class Fetcher:
                 raise Unreachable(f"status {response.status}", _retry_after(said.get("retry-after", "")))
             if response.status != 200:
                 return Answer(response.status, said)
+            encoding = said.get("content-encoding", "")
+            if first is not None:
+                return Answer(200, said, (await _read(response.aiter_stream(), encoding, first, cut=True))[:first])
             _require_text(url, said)
             limit = self.settings.page_bytes
             if said.get("content-length", "").isdigit() and int(said["content-length"]) > limit:
                 raise NotTaken("too large")
-            body = await _read(response.aiter_stream(), said.get("content-encoding", ""), limit)
+            body = await _read(response.aiter_stream(), encoding, limit)
             return Answer(200, said, _expand(body, limit) if body.startswith(b"\x1f\x8b") else body)
 
     def _headers(self, url: str, etag: str | None, modified: str | None) -> dict[bytes | str, bytes | str]:
@@ -170,8 +178,8 @@ def _expand(body: bytes, limit: int) -> bytes:
     return data
 
 
-async def _read(stream: AsyncIterator[bytes], encoding: str, limit: int) -> bytes:
-    """Reads and expands a body, never more than the limit of it."""
+async def _read(stream: AsyncIterator[bytes], encoding: str, limit: int, cut: bool = False) -> bytes:
+    """Reads and expands a body, never much more than the limit of it; one that is longer is cut there or not taken."""
     encoding = encoding.strip().lower()
     if encoding in ("", "identity"):
         expander = None
@@ -193,6 +201,8 @@ async def _read(stream: AsyncIterator[bytes], encoding: str, limit: int) -> byte
         parts.append(data)
         size += len(data)
         if size > limit or (expander is not None and expander.unconsumed_tail):
+            if cut:
+                break
             raise NotTaken("too large")
     return b"".join(parts)
 

@@ -39,10 +39,9 @@ async def read_rules(fetcher: Fetcher, origin: str) -> SiteRules:
     url = f"{origin}/robots.txt"
     for _ in range(_MOST_REDIRECTS + 1):
         try:
-            answer = await fetcher.get(url)
+            answer = await fetcher.get(url, first=_MOST_BYTES)
         except NotTaken as error:
-            # another type than text is no robots.txt; a machine that may not be asked has none for us
-            return SiteRules(closed=str(error) if str(error) == PRIVATE else "")
+            return SiteRules(closed=str(error) if str(error) == PRIVATE else not_had(str(error)))
         if answer.status == 200:
             return _parse(answer, url)
         if not (300 <= answer.status < 400 and "location" in answer.headers):
@@ -54,8 +53,16 @@ async def read_rules(fetcher: Fetcher, origin: str) -> SiteRules:
     return SiteRules()
 
 
+def not_had(why: str) -> str:
+    """Tells why a site is left alone whose rules are not known."""
+    return f"robots.txt not to be had: {why}"
+
+
 def _parse(answer: Answer, url: str) -> SiteRules:
-    rules = Protego.parse(answer.body[:_MOST_BYTES].decode(errors="replace"))
+    body = answer.body
+    if len(body) == _MOST_BYTES:
+        body = body.rpartition(b"\n")[0]  # half a line would be another rule
+    rules = Protego.parse(body.decode("utf-8-sig", errors="replace"))
     sitemaps = []
     for address in rules.sitemaps:
         try:

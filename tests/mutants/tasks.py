@@ -476,6 +476,13 @@ TASKS = (
         _NIGHT_TESTS,
     ),
     Fault(
+        "robots.txt of a type that is no text counts as none",
+        "tasks/crawl/robots.py",
+        "fetcher.get(url, first=_MOST_BYTES)",
+        "fetcher.get(url)",
+        "tests/tasks/crawl/test_robots.py",
+    ),
+    Fault(
         "an error that nobody thought of ends the night",
         "tasks/crawl/crawler.py",
         "        except Exception as error:  # of what",

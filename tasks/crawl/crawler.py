@@ -75,6 +75,8 @@ class _Site:
     rules: SiteRules | None = None
     learning: asyncio.Lock = field(default_factory=asyncio.Lock)
     not_before: float = 0.0
+    held_until: float = 0.0  # as it said that it is busy
+    held: int = 0  # how often in a row it said so
 
 
 class Crawler:
@@ -112,14 +114,13 @@ class Crawler:
             while self._due or self._running:
                 if self._failure is not None:
                     raise self._failure
+                self._commit_when_due()
                 self._start_what_is_due()
                 self._wake.clear()
                 if not self._due and not self._running:
                     continue
-                full = len(self._running) >= self._settings.at_once
-                pause = None if full or not self._due else max(0.0, self._due[0][0] - time.monotonic())
                 try:
-                    await asyncio.wait_for(self._wake.wait(), pause)
+                    await asyncio.wait_for(self._wake.wait(), self._pause_until_due())
                 except TimeoutError:
                     continue
         finally:
@@ -129,6 +130,13 @@ class Crawler:
         self._collection.end_night(self._night, datetime.now(UTC))
         self._watch(self.counts)
         return self.counts
+
+    def _pause_until_due(self) -> float | None:
+        """Seconds until something is to be begun or committed; None where only what runs can bring that about."""
+        times = [self._committed + _COMMIT_SECONDS] if self._uncommitted else []
+        if self._due and len(self._running) < self._settings.at_once:
+            times.append(self._due[0][0])
+        return max(0.0, min(times) - time.monotonic()) if times else None
 
     def _enqueue(self, address: Address) -> None:
         origin = origin_of(address.url)
@@ -188,19 +196,22 @@ class Crawler:
 
     async def _visit(self, site: _Site, address: Address) -> None:
         try:
+            unknown = site.rules is None
             rules = await self._rules(site)
+            if unknown and self._delay(site):  # others have waited for the rules, too: one after the other from now on
+                site.queue.append(address)
+                return
             if not rules.allow(address.url):
                 raise NotTaken(rules.closed or "robots.txt")
             answer = await self._fetcher.get(address.url, etag=address.etag, modified=address.modified)
+            site.held = 0
             await self._take(site, address, answer)
         except NotTaken as error:
             self._refuse(address, str(error))
         except Unreachable as error:
-            if not self._try_later(site, address, error):
-                self._refuse(address, error.reason)
-                self.counts.waiting -= 1
-                self._settle()
-            return
+            if self._try_later(site, address, error):
+                return
+            self._refuse(address, error.reason)
         except _OF_THIS_MACHINE:
             raise
         except Exception as error:  # of what servers send any may come: it costs this page, not the night
@@ -283,12 +294,27 @@ class Crawler:
 
     def _try_later(self, site: _Site, address: Address, error: Unreachable) -> bool:
         self._tries[address.url] += 1
+        pause = error.after if error.after is not None else self._pause(address.url, self._tries[address.url] - 1)
+        when = time.monotonic() + min(pause, 3600.0)
+        if error.busy and self._is_closed_by(site, when, error.reason):
+            return False
         if self._tries[address.url] > self._settings.retries:
             return False
-        pause = error.after if error.after is not None else self._pause(address.url, self._tries[address.url] - 1)
         self.counts.retried += 1
-        self._push(time.monotonic() + min(pause, 3600.0), site, address)
+        self._push(when, site, address)
         return True
+
+    def _is_closed_by(self, site: _Site, until: float, reason: str) -> bool:
+        """Asks a site that is busy for nothing until then; one that says so too often in a row for nothing tonight."""
+        now = time.monotonic()
+        if now >= site.held_until:  # else it was asked before it said so
+            site.held += 1
+        if site.held > self._settings.retries:
+            site.rules, site.not_before = SiteRules(closed=reason), now
+            return True
+        site.held_until = max(site.held_until, until)
+        site.not_before = max(site.not_before, until)
+        return False
 
     def _pause(self, url: str, attempt: int) -> float:
         """Doubles with every attempt, and differs a little between addresses, so that they do not come back at once."""
@@ -301,7 +327,11 @@ class Crawler:
 
     def _settle(self) -> None:
         self._uncommitted += 1
-        if self._uncommitted >= _UNCOMMITTED or time.monotonic() - self._committed >= _COMMIT_SECONDS:
+        self._commit_when_due()
+
+    def _commit_when_due(self) -> None:
+        late = time.monotonic() - self._committed >= _COMMIT_SECONDS
+        if self._uncommitted >= _UNCOMMITTED or (self._uncommitted and late):
             self._commit()
             self._watch(self.counts)
 

@@ -23,11 +23,14 @@ PRIVATE = "private address"
 
 
 class Unreachable(Exception):
-    """No answer, or one that may be better later; `after` says when the server wants to be asked again."""
+    """No answer, or one that may be better later; `after` says when the server wants to be asked again.
 
-    def __init__(self, reason: str, after: float | None = None) -> None:
+    A server that is `busy` means all of its pages.
+    """
+
+    def __init__(self, reason: str, after: float | None = None, busy: bool = False) -> None:
         super().__init__(reason)
-        self.reason, self.after = reason, after
+        self.reason, self.after, self.busy = reason, after, busy
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,9 @@ class Fetcher:
         async with self._answering(request, origin_of(url)) as response:
             said = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
             if response.status == 429 or response.status >= 500:
-                raise Unreachable(f"status {response.status}", _retry_after(said.get("retry-after", "")))
+                after = _retry_after(said.get("retry-after", ""))
+                busy = response.status == 429 or (response.status == 503 and bool(after))
+                raise Unreachable(f"status {response.status}", after, busy)
             if response.status != 200:
                 return Answer(response.status, said)
             encoding = said.get("content-encoding", "")

@@ -11,6 +11,7 @@ from tasks.crawl.fetch import PRIVATE, Answer, Fetcher
 NAME = "tagflow"  # by which robots.txt may speak of this crawler
 _MOST_BYTES = 500 << 10  # what has to be read of one, by RFC 9309
 _MOST_REDIRECTS = 5
+_LONGEST_DELAY = 60.0  # seconds; with more a site of any size would take days
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,8 @@ def _parse(answer: Answer, url: str) -> SiteRules:
     if len(body) == _MOST_BYTES:
         body = body.rpartition(b"\n")[0]  # half a line would be another rule
     rules = Protego.parse(body.decode("utf-8-sig", errors="replace"))
+    if SiteRules(rules).delay > _LONGEST_DELAY:
+        return SiteRules(closed=f"robots.txt wants more than {_LONGEST_DELAY:.0f} s between requests")
     sitemaps = []
     for address in rules.sitemaps:
         try:

@@ -483,6 +483,20 @@ TASKS = (
         "tests/tasks/crawl/test_robots.py",
     ),
     Fault(
+        "a site's delay is broken by all that waited for its rules",
+        "tasks/crawl/crawler.py",
+        "if unknown and self._delay(site):",
+        "if False:",
+        _CRAWLER_TESTS,
+    ),
+    Fault(
+        "a site that is busy is asked for its other pages",
+        "tasks/crawl/crawler.py",
+        "        site.not_before = max(site.not_before, until)\n",
+        "",
+        _CRAWLER_TESTS,
+    ),
+    Fault(
         "an error that nobody thought of ends the night",
         "tasks/crawl/crawler.py",
         "        except Exception as error:  # of what",

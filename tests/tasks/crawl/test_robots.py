@@ -64,3 +64,22 @@ def test_a_rule_that_is_cut_in_two_is_none():
     answer = text(b"User-agent: *\n" + b"#" * ((500 << 10) - 14 - 11 - 1) + b"\n" + line)  # cut after its first slash
     rules, address = rules_of(answer)
     assert rules.allow(f"{address}/x")
+
+
+@pytest.mark.parametrize(
+    ("wish", "seconds"),
+    [
+        ("Crawl-delay: 5", 5.0),
+        ("Crawl-delay: -1", 0.0),
+        ("Request-rate: 1/10", 10.0),
+        ("Request-rate: 0/10", 0.0),
+        ("Crawl-delay: inf", 0.0),
+        ("Crawl-delay: 86400", None),
+    ],
+)
+def test_a_site_that_wants_more_than_a_minute_between_requests_is_left_alone(wish, seconds):
+    rules, _ = rules_of(text(f"User-agent: *\n{wish}\n"))
+    if seconds is None:
+        assert rules.closed == "robots.txt wants more than 60 s between requests"
+    else:
+        assert (rules.delay, rules.closed) == (seconds, "")

@@ -258,8 +258,6 @@ class Crawler:
             await self._read(site, address, answer, now)
 
     async def _read(self, site: _Site, address: Address, answer: Answer, now: datetime) -> None:
-        if "noindex" in answer.headers.get("x-robots-tag", "").lower():
-            raise NotTaken("not to be stored")
         loop = asyncio.get_running_loop()
         found = await loop.run_in_executor(
             self._parsers.threads, self._parsers.parse, address.role, address.url, answer.content_type, answer.body
@@ -267,7 +265,7 @@ class Crawler:
         at_the_door = address.role == "start" and address.url == f"{site.origin}/" and site.rules is not None
         sitemaps = tuple(site.rules.sitemaps) if at_the_door and site.rules else ()
         became, discovered = store_answer(
-            self._collection, address, found, now, self._night, sitemaps, **answer.validators
+            self._collection, address, found, now, self._night, sitemaps, answer.robots_tag, **answer.validators
         )
         setattr(self.counts, became, getattr(self.counts, became) + 1)
         for new in discovered:

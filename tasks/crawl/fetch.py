@@ -4,7 +4,7 @@ import asyncio
 import re
 import ssl
 import zlib
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -13,6 +13,7 @@ from email.utils import parsedate_to_datetime
 import certifi
 import httpcore
 
+from tagcore.readers.web import robots_tag
 from tagcore.readers.web.answers import NotTaken, is_text
 from tagcore.readers.web.gathered import NOT_TEXT
 from tagcore.readers.web.urls import host_and_port, origin_of
@@ -44,6 +45,10 @@ class Answer:
     @property
     def content_type(self) -> str:
         return self.headers.get("content-type", "")
+
+    @property
+    def robots_tag(self) -> str:
+        return self.headers.get(robots_tag.HEADER, "")
 
     @property
     def validators(self) -> dict[str, str]:
@@ -93,7 +98,7 @@ class Fetcher:
         timeouts = {"connect": wait, "read": self.settings.seconds, "write": wait, "pool": None}
         request = httpcore.Request("GET", url, headers=headers, extensions={"timeout": timeouts})
         async with self._answering(request, origin_of(url)) as response:
-            said = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
+            said = _by_name(response.headers)
             if response.status == 429 or response.status >= 500:
                 after = _retry_after(said.get("retry-after", ""))
                 busy = response.status == 429 or (response.status == 503 and bool(after))
@@ -166,6 +171,13 @@ class Fetcher:
         for origin in list(self._free):
             for connection in self.forget(origin):
                 await connection.aclose()
+
+
+def _by_name(headers: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Headers by name; of one that is repeated the last counts, but all that is said of storing."""
+    read = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in headers]
+    told = dict(read)
+    return told | {robots_tag.HEADER: robots_tag.joined_tag(read)} if robots_tag.HEADER in told else told
 
 
 def _require_text(url: str, headers: Mapping[str, str]) -> None:

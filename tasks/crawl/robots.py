@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from protego import Protego
 
 from tagcore.readers.web.answers import NotTaken
+from tagcore.readers.web.robots_tag import NAME
 from tagcore.readers.web.urls import BadUrl, canonical_url
 from tasks.crawl.fetch import PRIVATE, Answer, Fetcher
 
-NAME = "tagflow"  # by which robots.txt may speak of this crawler
 _MOST_BYTES = 500 << 10  # what has to be read of one, by RFC 9309
 _MOST_REDIRECTS = 5
 _LONGEST_DELAY = 60.0  # seconds; with more a site of any size would take days

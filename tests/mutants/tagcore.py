@@ -442,6 +442,20 @@ TAGCORE = (
         "tests/tagcore/numeric/test_logistic.py",
     ),
     Fault(
+        "an archive's pages are read whatever their headers say of storing",
+        "tagcore/readers/web/warc.py",
+        "robots_tag=joined_tag(record.http_headers.headers)",
+        'robots_tag=""',
+        "tests/tagcore/readers/web/test_warc.py",
+    ),
+    Fault(
+        "what is said to another robot counts",
+        "tagcore/readers/web/robots_tag.py",
+        "ours = name.strip() == NAME",
+        "ours = True",
+        "tests/tagcore/readers/web/test_robots_tag.py",
+    ),
+    Fault(
         "half letters of a page reach the database",
         "tagcore/readers/web/answers.py",
         "return _in_whole_letters(_parse(role, url, content_type, body))",

@@ -497,6 +497,13 @@ TASKS = (
         _CRAWLER_TESTS,
     ),
     Fault(
+        "a page whose author takes it back stays",
+        "tagcore/readers/web/answers.py",
+        "                collection.withdraw(address)\n",
+        "",
+        _CRAWLER_TESTS,
+    ),
+    Fault(
         "an error that nobody thought of ends the night",
         "tasks/crawl/crawler.py",
         "        except Exception as error:  # of what",

@@ -11,6 +11,7 @@ from tagcore.readers.web.collection import MOST_FOLLOWING, Address, Collection
 from tagcore.readers.web.feed import Feed, FeedItem, looks_like_feed, read_feed
 from tagcore.readers.web.near_duplicates import fingerprint
 from tagcore.readers.web.page import Page, read_page, read_plain
+from tagcore.readers.web.robots_tag import may_be_stored
 from tagcore.readers.web.sitemap import looks_like_sitemap, read_sitemap
 from tagcore.readers.web.xml_events import BadXml
 
@@ -59,8 +60,6 @@ def _parse(role: str, url: str, content_type: str, body: bytes) -> dict[str, Any
         page = read_plain(text) if content_type.startswith("text/plain") else read_page(text, url)
     except (BadXml, ValueError):
         return {"refused": "not readable"}
-    if not page.indexed:
-        return {"refused": "not to be stored"}
     plain = asdict(page)
     digest = hashlib.sha256(json.dumps(plain, sort_keys=True).encode(errors="replace")).hexdigest()
     return {"page": plain, "fingerprint": fingerprint(page.whole_text), "digest": digest}
@@ -88,11 +87,13 @@ def store_answer(
     now: datetime,
     night: int,
     sitemaps: tuple[str, ...] = (),
+    robots_tag: str = "",
     **validators: str,
 ) -> tuple[str, list[Address]]:
     """Stores what `parse_body` found; gives what it was (lists, new, changed, same) and what is now to be fetched.
 
-    `sitemaps` are those of the site, where the address is its front page.
+    `sitemaps` are those of the site, where the address is its front page. What `robots_tag` says is of pages alone:
+    sites send it with sitemaps and feeds lest these be found, not lest they be read.
     """
     if "refused" in found:
         raise NotTaken(found["refused"])
@@ -107,6 +108,9 @@ def store_answer(
         page = _page_of(found["page"])
         listed = [(url, "feed", 0) for url in page.feeds] + [(url, "sitemap", 0) for url in sitemaps]
         if address.role == "page" or not listed:
+            if not (page.indexed and may_be_stored(robots_tag)):
+                collection.withdraw(address)
+                raise NotTaken("not to be stored")
             if not page.whole_text.strip() and not page.title:
                 raise NotTaken("no text")
             mark, digest = found["fingerprint"], found["digest"]

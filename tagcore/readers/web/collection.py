@@ -214,6 +214,12 @@ class Collection:
         )
         return gone.rowcount > 0
 
+    def withdraw(self, address: Address) -> None:
+        """Drops a page whose author no longer lets it be stored; the next night asks for all of it again."""
+        self._begin()
+        self._db.execute("DELETE FROM pages WHERE url = ?", (address.url,))
+        self._db.execute("UPDATE addresses SET etag = NULL, modified = NULL WHERE url = ?", (address.url,))
+
     def counts(self) -> Counter[str]:
         """Counts addresses by state; the refused ones by reason."""
         rows = self._db.execute("SELECT coalesce(reason, state), count(*) FROM addresses GROUP BY 1")

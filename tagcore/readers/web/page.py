@@ -11,6 +11,7 @@ from typing import Any
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from tagcore.readers.lengths import LONGEST
+from tagcore.readers.web.robots_tag import NAME, may_be_stored
 from tagcore.readers.web.urls import BadUrl, canonical_url, origin_of
 from tagcore.text.html import check_nesting, strip_html
 
@@ -23,6 +24,7 @@ _SURROUNDING = {
     "comments": "[itemprop=comment], .comment, .comments li, #comments li",
     "related": "[rel~=related], .related a, #related a",
 }
+_REPEATED = ("article:tag", "robots", NAME)  # meta elements of which all count, not the first alone
 _BOOKMARK = ".xfolkentry, .hreview"
 _MOST_BOOKMARKS = 10_000
 _MOST_PIECES = 200  # of each of these
@@ -72,7 +74,7 @@ def read_page(html: str, url: str) -> Page:
         tags=tags,
         taggings=taggings,
         feeds=tuple(dict.fromkeys(_feeds(tree, url))),
-        indexed="noindex" not in head.get("robots", "").lower() and head.get("robots", "").lower().strip() != "none",
+        indexed=all(may_be_stored(head.get(name, "")) for name in ("robots", NAME)),
         media=media,
         surroundings=_surroundings(tree, head, title, text) if media else {},
     )
@@ -122,7 +124,7 @@ def _metadata(tree: LexborHTMLParser) -> dict[str, str]:
         name = attributes.get("name") or attributes.get("property") or attributes.get("http-equiv")
         if name and (content := attributes.get("content")):
             known = found.get(name.lower())
-            found[name.lower()] = f"{known}, {content}" if known and name.lower() == "article:tag" else known or content
+            found[name.lower()] = f"{known}, {content}" if known and name.lower() in _REPEATED else known or content
     return found
 
 

@@ -19,6 +19,7 @@ from tagcore.readers.web.answers import NotTaken, is_text, parse_body, store_ans
 from tagcore.readers.web.collection import Address, Collection
 from tagcore.readers.web.feed import looks_like_feed
 from tagcore.readers.web.gathered import GatheredDocuments
+from tagcore.readers.web.robots_tag import joined_tag
 from tagcore.readers.web.sitemap import looks_like_sitemap
 from tagcore.readers.web.urls import BadUrl, canonical_url
 
@@ -93,7 +94,8 @@ class Warc(Source):
             return False
         address = Address(url, _role(record, body))
         collection.add(url, address.role)
-        store_answer(collection, address, parse_body(address.role, url, content_type, body), now, night)
+        found = parse_body(address.role, url, content_type, body)
+        store_answer(collection, address, found, now, night, robots_tag=joined_tag(record.http_headers.headers))
         return True
 
 

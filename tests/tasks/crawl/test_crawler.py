@@ -101,3 +101,28 @@ def test_what_came_is_kept_while_a_site_is_waited_for(tmp_path, monkeypatch):
     with served(RoutedSite({"/1": note("one"), "/2": state_of_the_first})) as address:
         one_night(tmp_path, [f"{address}/1", f"{address}/2"], per_host=1)
     assert seen[-1] == "done"
+
+
+def test_a_sitemap_that_is_not_to_be_found_is_read(tmp_path):
+    twice = {"X-Robots-Tag": "none", "x-robots-tag": "all"}
+    site = RoutedSite({"/rye": note("rye"), "/hidden": note("hidden", **twice)})
+    with served(site) as address:
+        listed = "".join(f"<url><loc>{address}{path}</loc></url>" for path in site.routes)
+        sitemap = f"<urlset>{listed}</urlset>"
+        site.routes["/sitemap.xml"] = text(sitemap, "text/xml", x_robots_tag="noindex, follow")
+        counts = one_night(tmp_path, [address + "/sitemap.xml"])
+    assert (counts.lists, counts.new, counts.refused) == (1, 1, {"not to be stored": 1})
+
+
+def test_a_page_whose_author_takes_it_back_goes(tmp_path):
+    def hidden(headers):
+        return SiteAnswer(304) if "if-none-match" in headers else note("oats", "<meta name=robots content=noindex>")
+
+    site = RoutedSite({"/rye": note("rye"), "/oats": note("oats", etag='"1"')})
+    titles = []
+    with served(site) as address:
+        for oats in (site.routes["/oats"], note("oats", x_robots_tag="noindex"), hidden, note("oats")):
+            site.routes["/oats"] = oats
+            one_night(tmp_path, [address + "/rye", address + "/oats"])
+            titles.append([row["title"] for row in gathered(tmp_path)])
+    assert titles == [["rye", "oats"], ["rye"], ["rye"], ["rye", "oats"]]

@@ -68,8 +68,16 @@ def test_a_picture_is_known_by_what_is_said_around_it():
 
 
 def test_an_author_may_not_want_to_be_stored():
-    assert not read_page(page("x", '<meta name="robots" content="noarchive, NOINDEX">'), HERE).indexed
+    for says in (
+        '<meta name="robots" content="noarchive, NOINDEX">',
+        "<meta name=robots content=noarchive><meta name=robots content=noindex>",
+        '<meta name=robots content="none, noarchive">',
+        "<meta name=Tagflow content=noindex>",
+    ):
+        assert not read_page(page("x", says), HERE).indexed, says
     assert read_page(page("x"), HERE).indexed
+    other = "<meta name=otherbot content=noindex><meta name=robots content=nonesuch>"
+    assert read_page(page("x", other), HERE).indexed
 
 
 def test_deep_nesting_is_refused():

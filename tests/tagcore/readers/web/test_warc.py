@@ -24,8 +24,8 @@ def archive(packed: bool = False, answers=ANSWERS) -> bytes:
     out = io.BytesIO()
     writer = WARCWriter(out, gzip=packed)
     writer.write_record(writer.create_warcinfo_record("a.warc", {"software": "another"}))
-    for path, status, kind, body in answers:
-        headers = [("Content-Type", kind), ("Location", "/rye")]
+    for path, status, kind, body, *more in answers:
+        headers = [("Content-Type", kind), ("Location", "/rye"), *more]
         record = writer.create_warc_record(
             f"http://a.org{path}",
             "response",
@@ -44,6 +44,17 @@ def test_only_pages_become_documents(tmp_path, packed):
     assert [(d["id"], d["title"]) for d in found.documents] == [("http://a.org/rye", "Rye")]
     assert "Rest the dough" in found.documents[0]["text"]
     assert found.source.remark == "1 pages, 3 answers that are none"
+
+
+def test_what_is_not_to_be_stored_is_no_document(tmp_path):
+    tag = "X-Robots-Tag"
+    body = b"<title>Oats</title><p>Soak them while you sleep.</p>"
+    hidden = ("/oats", "200 OK", "text/html", body, (tag, "noindex"), (tag, "noarchive"))
+    path = tmp_path / "a.warc"
+    path.write_bytes(archive(answers=[*ANSWERS, hidden]))
+    assert read(path).ids == ["http://a.org/rye"]
+    path.write_bytes(archive(answers=[*ANSWERS, hidden[:4], hidden]))  # taken back by a later answer
+    assert read(path).ids == ["http://a.org/rye"]
 
 
 def test_an_archive_may_be_packed_as_a_whole_or_be_in_a_zip(tmp_path):

@@ -5,7 +5,7 @@ import re
 import ssl
 import zlib
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -177,6 +177,8 @@ def _by_name(headers: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:
     """Headers by name; of one that is repeated the last counts, but all that is said of storing."""
     read = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in headers]
     told = dict(read)
+    with suppress(KeyError, UnicodeDecodeError):  # an address, unlike what else stands in headers, is mostly in UTF-8
+        told["location"] = told["location"].encode("latin-1").decode()
     return told | {robots_tag.HEADER: robots_tag.joined_tag(read)} if robots_tag.HEADER in told else told
 
 

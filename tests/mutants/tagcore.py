@@ -456,6 +456,13 @@ TAGCORE = (
         "tests/tagcore/readers/web/test_robots_tag.py",
     ),
     Fault(
+        "one damaged byte makes a page unreadable",
+        "tagcore/readers/web/charsets.py",
+        "for decoded in (_all_decoded, _mostly_decoded):",
+        "for decoded in (_all_decoded,):",
+        "tests/tagcore/readers/web/test_charsets.py",
+    ),
+    Fault(
         "half letters of a page reach the database",
         "tagcore/readers/web/answers.py",
         "return _in_whole_letters(_parse(role, url, content_type, body))",

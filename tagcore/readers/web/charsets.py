@@ -16,24 +16,50 @@ _WEB |= {"iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254", "iso88
 _WEB |= {"gb2312": "gb18030", "gbk": "gb18030", "gb18030": "gb18030", "big5": "big5hkscs", "big5hkscs": "big5hkscs"}
 _WEB |= {"shift_jis": "cp932", "cp932": "cp932", "euc_jp": "euc_jp", "iso2022_jp": "iso2022_jp"}
 _WEB |= {"euc_kr": "cp949", "cp949": "cp949"}
-_WEB |= {"utf-16": "utf-16-le", "utf-16-le": "utf-16-le", "utf-16-be": "utf-16-be"}
+_UTF_16 = {"utf-16": "utf-16-le", "utf-16-le": "utf-16-le", "utf-16-be": "utf-16-be"}
 _OTHER_NAMES = {"x-sjis": "cp932", "x-gbk": "gbk", "windows-874": "cp874", "iso-8859-8-i": "iso8859-8"}
 
 
 def decode_page(body: bytes, content_type: str = "") -> str:
-    """Decodes by the byte order mark, then by what is claimed where it fits, as UTF-8 where that fits, else Latin."""
+    """Decodes by the byte order mark, then by what is claimed or as UTF-8 where all or most of it fits, else Latin."""
     for mark, name in _BOMS:
         if body.startswith(mark):
             return body[len(mark) :].decode(name, errors="replace")
-    claims = [match[1] for match in [_HEADER.search(content_type)] if match]
     head = body[:4096]
-    claims += [match[1].decode() for match in (_XML.search(head), _META.search(head)) if match]
-    for claim in (*claims, "utf-8"):
-        try:
-            return body.decode(_WEB[codecs.lookup(_OTHER_NAMES.get(claim.lower(), claim)).name])
-        except (LookupError, ValueError):
-            continue
+    two_bytes = head.count(0) * 10 > len(head)  # markup alone has that many
+    claims = [_codec(match[1], two_bytes) for match in [_HEADER.search(content_type)] if match]
+    # what can be read in letters of one byte is not written in letters of two
+    claims += [_codec(match[1].decode(), False) for match in (_XML.search(head), _META.search(head)) if match]
+    names = [name for name in (*claims, "utf-8") if name]
+    for decoded in (_all_decoded, _mostly_decoded):
+        for name in names:
+            if (text := decoded(body, name)) is not None:
+                return text
     return body.decode("cp1252", errors="replace")
+
+
+def _codec(claim: str, two_bytes: bool) -> str | None:
+    """The codec that is meant by a claim; None where it is none of the web, or of two bytes where letters are not."""
+    try:
+        name = codecs.lookup(_OTHER_NAMES.get(claim.lower(), claim)).name
+    except LookupError:
+        return None
+    return _UTF_16[name] if two_bytes and name in _UTF_16 else _WEB.get(name)
+
+
+def _all_decoded(body: bytes, name: str) -> str | None:
+    """Decodes a body; None where a byte of it does not fit."""
+    try:
+        return body.decode(name)
+    except ValueError:
+        return None
+
+
+def _mostly_decoded(body: bytes, name: str) -> str | None:
+    """Decodes what can be; None where of the letters beyond ASCII more than one in ten cannot."""
+    text = body.decode(name, errors="replace")
+    beyond = len(text) - len(text.encode("ascii", errors="ignore"))
+    return text if text.count("\ufffd") * 10 <= beyond else None
 
 
 def whole_letters(text: str) -> str:

@@ -5,6 +5,7 @@ from contextlib import closing
 
 import pytest
 
+from tagcore.readers import open_source
 from tasks.crawl.crawler import Crawler
 from tasks.crawl.night import STATE
 from tasks.demo_site.server import served
@@ -126,3 +127,12 @@ def test_a_page_whose_author_takes_it_back_goes(tmp_path):
             one_night(tmp_path, [address + "/rye", address + "/oats"])
             titles.append([row["title"] for row in gathered(tmp_path)])
     assert titles == [["rye", "oats"], ["rye"], ["rye"], ["rye", "oats"]]
+
+
+@pytest.mark.parametrize("letters", ["utf-8", "latin-1"])
+def test_a_redirect_may_be_written_in_letters(tmp_path, letters):
+    moved = SiteAnswer(301, headers={"location": "/caf\xe9".encode(letters).decode("latin-1")})
+    with served(RoutedSite({"/old": moved, "/caf%C3%A9": note("cafe")})) as address:
+        assert one_night(tmp_path, [address + "/old"]).new == 1
+    archived = open_source(tmp_path / "night-00001.warc.gz").blocks()
+    assert [id_ for block in archived for id_ in block.documents["id"].to_pylist()] == [address + "/caf%C3%A9"]

@@ -40,3 +40,25 @@ def test_only_encodings_of_the_web_are_believed(claim):
 )
 def test_an_older_name_means_what_the_web_means_by_it(text, claim, meant):
     assert decode_page(text.encode(meant), f"text/html; charset={claim}") == text
+
+
+@pytest.mark.parametrize(
+    ("text", "name"), [("Хлеб и соль, вода и мука.", "utf-8"), ("朱镕基说，你好，面包和水", "gb2312")]
+)
+@pytest.mark.parametrize("damage", [b"\xff", b"\xff\xff"])
+def test_a_damaged_byte_costs_one_letter(text, name, damage):
+    text *= 2
+    body = text.encode("gbk" if name == "gb2312" else name) + damage
+    assert decode_page(body, f"text/html; charset={name}") == text + "\ufffd" * len(damage)
+
+
+@pytest.mark.parametrize("claimed", ['<meta charset="utf-16">', "<?xml version='1.0' encoding='utf-16'?>"])
+@pytest.mark.parametrize("rest", ["<p>rye</p>", "<p>oats</p>", "<p>rye\0</p>"])
+def test_letters_of_two_bytes_are_not_believed_of_what_is_read_in_one(claimed, rest):
+    body = (claimed + rest).encode()
+    assert decode_page(body) == decode_page(body, "text/html; charset=utf-16be") == claimed + rest
+
+
+def test_letters_of_two_bytes_are_believed_of_a_header():
+    assert decode_page("<p>rye</p>".encode("utf-16-le"), "text/html; charset=utf-16") == "<p>rye</p>"
+    assert decode_page("<p>rye</p>".encode("utf-16-be"), "text/html; charset=UTF-16BE") == "<p>rye</p>"

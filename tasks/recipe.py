@@ -25,6 +25,7 @@ from tasks.recipe_settings import (
     RivalSettings,
     SplitSettings,
     TuningSettings,
+    require_values,
 )
 from tasks.search.space import SearchRange, Space
 from tasks.setting_names import settings_beside
@@ -185,6 +186,7 @@ class Recipe(RecipePart):
         for path in grid:
             if not path.startswith(("data.", "split.", "features.")):
                 raise ValueError(f"{path!r} cannot be varied, expected settings of data, split or features")
+        require_values(grid)
         return grid
 
     def expand(self) -> Iterator["Recipe"]:

@@ -22,6 +22,12 @@ Rule = Annotated[
 ]
 
 
+def require_values(grid: Mapping[str, list[Any]]) -> None:
+    """Refuses a setting without values to vary: of a grid with one there are no points, and nothing would be done."""
+    if empty := [name for name, values in grid.items() if not values]:
+        raise ValueError(f"{empty[0]} has no values, expected one or more")
+
+
 class SplitSettings(RecipePart):
     """`auto` takes the source's own split where it has one, and draws by document id elsewhere.
 
@@ -91,6 +97,12 @@ class ModelSettings(ModelChoice):
     thresholds: str | None = Field(
         None, description='"cross-validated": the tags\' thresholds of best F1; or a class name: those of that model'
     )
+
+    @field_validator("grid")
+    @classmethod
+    def _some_values(cls, grid: dict[str, list[Any]]) -> dict[str, list[Any]]:
+        require_values(grid)
+        return grid
 
     @field_validator("features")
     @classmethod

@@ -56,7 +56,9 @@ def train(
     overrides = {"models": [one], "seeds": [seed], "name": "train"}
     of_documents = "nightly" if data else "demo"
     preset = {"ratings": "ratings", "classes": "classes"}.get(known.learns_from, of_documents)
-    chosen = recipe_from_options(preset, data, set_, skip_bad_rows, overrides, data_name=name, options=option)
+    chosen = recipe_from_options(
+        preset, data, set_, skip_bad_rows, overrides, data_name=name, options=option, several_sets=True
+    )
     _show(console, _run_experiment(console, chosen, home, cluster))
 
 
@@ -87,7 +89,7 @@ def experiment(
 
     console = Console(as_json)
     chosen = recipe_from_options(
-        preset, data, set_, skip_bad_rows, without=without or [], data_name=name, options=option
+        preset, data, set_, skip_bad_rows, without=without or [], data_name=name, options=option, several_sets=True
     )
     result = _run_experiment(console, chosen, home, cluster)
     if into is not None:

@@ -18,23 +18,33 @@ def recipe_from_options(
     without: Sequence[str] = (),
     data_name: str | None = None,
     options: list[str] | None = None,
+    several_sets: bool = False,
 ) -> "Recipe":
     """Loads a preset or file and applies the options: `settings` are pairs of --set, `more` and those of --option,
     which the reader takes, beat them.
 
-    Data that is not there, or cannot be read as it was told, is noticed here, before any server is started.
+    A folder of known sets is refused but where a command compares and takes `several_sets`: these are varied beside the
+    recipe's own grid, but for those named by `without`. Data that is not there, or cannot be read as it was told, is
+    noticed here, before any server is started.
     """
     from flows.recipes import load_recipe
     from infra.cli.values import parse_pairs
 
     overrides: dict[str, Any] = {**parse_pairs(settings), **(more or {}), **reader_settings(options)}
-    if data is not None:
-        overrides |= _sources(data, without)
+    sets = [] if data is None else _sets_below(data)
+    if sets and not several_sets:
+        raise ValueError(f"{data}: a folder of known data sets, expected one of them: {', '.join(sets)}")
+    compared = _without(sets, without, data)
+    if data is not None and not sets:
+        overrides["data.source"] = data
     if skip_bad_rows:
         overrides["data.skip_bad_rows"] = True
     if data_name is not None:
         overrides["data.name"] = data_name
     recipe = load_recipe(name, overrides)
+    if compared:
+        own = {path: values for path, values in recipe.grid.items() if path != "data.source"}
+        recipe = recipe.model_copy(update={"grid": {"data.source": compared, **own}})
     _look_at_data(recipe)
     return recipe
 
@@ -107,11 +117,24 @@ def _require_more_than_a_name(source: str) -> None:
         )
 
 
-def _sources(data: str, without: Sequence[str]) -> dict[str, Any]:
-    """One source; or, of a folder that is none itself but holds known sets, all of them as a grid."""
+def _sets_below(data: str) -> list[str]:
+    """The known sets of a folder that is none itself; none for all other data."""
     from tagcore.readers.cards import data_sets, known_cards
 
     folder = Path(data)
-    if folder.is_dir() and not any(card.find(folder) for card in known_cards()) and (known := data_sets(folder)):
-        return {"grid": {"data.source": [s for s in known if re.split("[/:]", s)[-1] not in without]}}
-    return {"data.source": data}
+    if not folder.is_dir() or any(card.find(folder) for card in known_cards()):
+        return []
+    return data_sets(folder)
+
+
+def _without(sets: list[str], names: Sequence[str], data: str | None) -> list[str]:
+    """The sets but for those named; ValueError for a name that none of them has, and where none is left."""
+    called = {one: re.split("[/:]", one)[-1] for one in sets}
+    if names and not sets:
+        raise ValueError(f"--without {names[0]}: expected --data with a folder of known data sets, got {data}")
+    if unknown := [name for name in names if name not in called.values()]:
+        raise ValueError(f"--without {unknown[0]}: {data} has no such set; there are {', '.join(called.values())}")
+    kept = [one for one in sets if called[one] not in names]
+    if sets and not kept:
+        raise ValueError(f"--without leaves out every data set of {data}: {', '.join(called.values())}")
+    return kept

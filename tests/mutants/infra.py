@@ -10,6 +10,20 @@ _PARTS = "tests/infra/stack/test_parts.py"
 
 INFRA = (
     Fault(
+        "a folder of several data sets is taken for the demonstration",
+        "infra/cli/recipes.py",
+        "if sets and not several_sets:",
+        "if False:",
+        "tests/infra/cli/test_recipes.py",
+    ),
+    Fault(
+        "a folder of several data sets replaces the grid of the recipe",
+        "infra/cli/recipes.py",
+        '{"data.source": compared, **own}',
+        '{"data.source": compared}',
+        "tests/infra/cli/test_recipes.py",
+    ),
+    Fault(
         "a login of Prefect's that its API is not told",
         "infra/stack/prefect_api.py",
         "json=body, headers=_authorization()",

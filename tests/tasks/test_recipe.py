@@ -132,6 +132,8 @@ def test_overrides_reach_into_groups():
         ('[[models]]\nmodel = "KNN"\n[measures]\nprimary = "F1"', "expected one of P@1"),
         ('[[models]]\nmodel = "KNN"\n[[models]]\nmodel = "KNN"\ncalibrate = "platt"', "two models are called 'KNN'"),
         ('[[models]]\nmodel = "KNN"\n[grid]\n"measures.ks" = [[1], [5]]', "'measures.ks' cannot be varied"),
+        ('[[models]]\nmodel = "KNN"\n[grid]\n"split.seed" = []', "grid = .*split.seed has no values, expected one"),
+        ('[[models]]\nmodel = "KNN"\n[models.grid]\npower = []', "models.0.grid = .*power has no values, expected"),
     ],
 )
 def test_a_mistake_is_named_with_file_setting_and_value(tmp_path, text, message):

@@ -4,6 +4,7 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from flows.recipes import load_recipe
 from infra.cli.console import Console
 from infra.cli.main import app
 from infra.cli.recipes import recipe_from_options
@@ -95,3 +96,55 @@ def test_one_name_for_several_data_sets_is_refused(shelf):
         recipe_of(
             f"{shelf}:cooking", [f'grid={{"data.source"=["{shelf}:cooking", "{shelf}:crypto"]}}'], data_name="mine"
         )
+
+
+@pytest.fixture
+def shelves(tmp_path):
+    """A folder that is no data set, of two folders that are one each."""
+    for name in ("cooking", "crypto"):
+        (tmp_path / "sets" / name).mkdir(parents=True)
+        zipped(tmp_path / "sets" / name / f"{name}.csv.zip", **{f"{name}__csv": b"title,content,tags\na,b,c\n"})
+    return tmp_path / "sets"
+
+
+def test_a_folder_of_known_sets_is_varied_beside_the_grid_of_the_recipe(shelves):
+    sizes = load_recipe("bomc-curve").grid["split.train_documents"]
+    both = [f"{shelves}/cooking", f"{shelves}/crypto"]
+    recipe = recipe_of(shelves, preset="bomc-curve", several_sets=True)
+    assert recipe.grid == {"data.source": both, "split.train_documents": sizes}
+    one = recipe_of(shelves, preset="bomc-curve", several_sets=True, without=["crypto"])
+    assert one.grid["data.source"] == both[:1]
+
+
+@pytest.mark.parametrize(
+    ("command", "more"),
+    [
+        (["run", "--data"], []),
+        (["ingest"], []),
+        (["tune", "nightly", "--data"], []),
+        (["schedule", "--data"], ["--at", "02:00", "--job", "compare"]),
+    ],
+)
+def test_what_reads_one_data_set_refuses_a_folder_of_several(shelves, tmp_path, monkeypatch, command, more):
+    monkeypatch.setattr(Console, "session", lambda *_: pytest.fail("a server was started"))
+    done = CliRunner().invoke(app, [*command, str(shelves), *more, "--home", str(tmp_path / "home")])
+    wanted = f"expected one of them: {shelves}/cooking, {shelves}/crypto"
+    assert str(done.exception) == f"{shelves}: a folder of known data sets, {wanted}"
+
+
+@pytest.mark.parametrize(
+    ("without", "message"),
+    [
+        (["cypto"], "--without cypto: .*sets has no such set; there are cooking, crypto"),
+        (["cooking", "crypto"], "--without leaves out every data set of .*sets: cooking, crypto"),
+    ],
+)
+def test_sets_to_leave_out_are_those_of_the_folder_and_not_all(shelves, without, message):
+    with pytest.raises(ValueError, match=message):
+        recipe_of(shelves, several_sets=True, without=without)
+
+
+def test_nothing_is_left_out_of_what_is_no_folder_of_sets(tmp_path):
+    here = jsonl(tmp_path / "here.jsonl", {"text": "x", "tags": ["t"]})
+    with pytest.raises(ValueError, match=r"--without here: expected --data with a folder of known data sets, got "):
+        recipe_of(here, several_sets=True, without=["here"])

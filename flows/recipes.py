@@ -11,8 +11,11 @@ PRESETS = Path(__file__).parent / "presets"
 SPACES = Path(__file__).parent / "search_spaces.toml"
 
 
-def load_recipe(name: str, overrides: dict[str, Any] | None = None) -> Recipe:
-    """Loads a shipped preset by name, or a TOML file by path; overrides are dotted settings.
+def load_recipe(
+    name: str, overrides: dict[str, Any] | None = None, usual: dict[str, dict[str, Any]] | None = None
+) -> Recipe:
+    """Loads a shipped preset by name, or a TOML file by path; overrides are dotted settings, `usual` are groups of
+    settings for a recipe that has no such group.
 
     Features set by the overrides or by a user's file are noted as chosen: they beat what a data card suggests, which in
     turn beats what a preset says for all data.
@@ -31,6 +34,7 @@ def load_recipe(name: str, overrides: dict[str, Any] | None = None) -> Recipe:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise RecipeError(f"{path}: not readable as TOML ({error})") from error
     plain.setdefault("name", path.stem)
+    plain = {**(usual or {}), **plain}
     chosen = list(plain.get("chosen_features", [] if shipped else plain.get("features", {})))
     for setting, value in (overrides or {}).items():
         set_value(plain, setting, value)

@@ -24,6 +24,13 @@ if TYPE_CHECKING:
     from tasks.recipe import Recipe
 
 
+_SET_BY_TRAIN = {  # settings of the recipe -> what says them
+    "models": "MODEL, --param, --calibrate and --thresholds say which model",
+    "seeds": "--seed says which; `tagflow experiment` takes several",
+    "name": "`tagflow experiment` takes recipes of any name",
+}
+
+
 def train(
     model: Annotated[str, typer.Argument(help="A model by class name, such as bomc, BMLPL or OneVsRestLinear.")],
     data: DataOption = None,
@@ -51,6 +58,8 @@ def train(
     from tagcore.fitting import model_class
 
     console = Console(as_json)
+    if theirs := [name for name in parse_pairs(set_) if name in _SET_BY_TRAIN]:
+        raise ValueError(f"--set {theirs[0]}: `train` sets it itself; {_SET_BY_TRAIN[theirs[0]]}")
     known = model_class(model, Estimator)
     one = {"model": known.__name__, "params": parse_pairs(param), "calibrate": calibrate, "thresholds": thresholds}
     overrides = {"models": [one], "seeds": [seed], "name": "train"}

@@ -19,9 +19,10 @@ def recipe_from_options(
     data_name: str | None = None,
     options: list[str] | None = None,
     several_sets: bool = False,
+    usual: dict[str, dict[str, Any]] | None = None,
 ) -> "Recipe":
     """Loads a preset or file and applies the options: `settings` are pairs of --set, `more` and those of --option,
-    which the reader takes, beat them.
+    which the reader takes, beat them; all beat the `usual` groups of settings, for a recipe that has none of its own.
 
     A folder of known sets is refused but where a command compares and takes `several_sets`: these are varied beside the
     recipe's own grid, but for those named by `without`. Data that is not there, or cannot be read as it was told, is
@@ -41,7 +42,7 @@ def recipe_from_options(
         overrides["data.skip_bad_rows"] = True
     if data_name is not None:
         overrides["data.name"] = data_name
-    recipe = load_recipe(name, overrides)
+    recipe = load_recipe(name, overrides, usual)
     if compared:
         own = {path: values for path, values in recipe.grid.items() if path != "data.source"}
         recipe = recipe.model_copy(update={"grid": {"data.source": compared, **own}})

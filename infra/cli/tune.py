@@ -26,10 +26,17 @@ def tune(
     model: Annotated[
         list[str] | None, typer.Option("--model", "-m", help="Search only this model of the recipe. Repeatable.")
     ] = None,
-    trials: Annotated[int, typer.Option(min=1, help="How many points are tried for each model.")] = 30,
+    trials: Annotated[
+        int | None,
+        typer.Option(min=1, help="How many points are tried for each model (default: the recipe's [tuning], else 30)."),
+    ] = None,
     sampler: Annotated[
-        str, typer.Option(help="tpe (learns from the trials before), random, or grid (every point of the grids).")
-    ] = "tpe",
+        str | None,
+        typer.Option(
+            help="tpe (learns from the trials before), random, or grid (every point of the grids). Default: that of "
+            "the recipe's [tuning], else tpe."
+        ),
+    ] = None,
     into: Annotated[Path | None, typer.Option(help="Also write the tuned recipe to this .toml file.")] = None,
     name: NameOption = None,
     option: ReaderOption = None,
@@ -61,8 +68,11 @@ def tune(
     from tasks.model_parameters import require_parameters
 
     console = Console(as_json)
-    more = {"tuning.sampler": sampler, "tuning.trials": trials}
-    chosen = recipe_from_options(preset, data, set_, skip_bad_rows, more, data_name=name, options=option)
+    typed = {"tuning.sampler": sampler, "tuning.trials": trials}
+    more = {setting: value for setting, value in typed.items() if value is not None}
+    chosen = recipe_from_options(
+        preset, data, set_, skip_bad_rows, more, data_name=name, options=option, usual={"tuning": {"sampler": "tpe"}}
+    )
     chosen = recipe_to_tune(chosen, model or [])
     require_parameters(chosen)  # before a server is started
     with console.session(home, cluster):

@@ -10,6 +10,13 @@ _PARTS = "tests/infra/stack/test_parts.py"
 
 INFRA = (
     Fault(
+        "a search by the usual sampler, whatever the recipe says",
+        "infra/cli/tune.py",
+        "for setting, value in typed.items() if value is not None}",
+        'for setting, value in (typed | {"tuning.sampler": sampler or "tpe"}).items() if value is not None}',
+        "tests/infra/cli/test_recipes.py",
+    ),
+    Fault(
         "a folder of several data sets is taken for the demonstration",
         "infra/cli/recipes.py",
         "if sets and not several_sets:",

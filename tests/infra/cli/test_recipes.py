@@ -148,3 +148,39 @@ def test_nothing_is_left_out_of_what_is_no_folder_of_sets(tmp_path):
     here = jsonl(tmp_path / "here.jsonl", {"text": "x", "tags": ["t"]})
     with pytest.raises(ValueError, match=r"--without here: expected --data with a folder of known data sets, got "):
         recipe_of(here, several_sets=True, without=["here"])
+
+
+@pytest.fixture
+def tuned(monkeypatch, tmp_path):
+    """What `tune` would search by, as it was typed."""
+    found = []
+
+    def far_enough(recipe):
+        found.append(recipe)
+        raise ValueError
+
+    monkeypatch.setattr("tasks.model_parameters.require_parameters", far_enough)
+
+    def tune(recipe, *typed):
+        CliRunner().invoke(app, ["tune", str(recipe), *typed, "--home", str(tmp_path / "home")])
+        return found[-1].tuning.sampler, found[-1].tuning.trials
+
+    return tune
+
+
+def test_tune_searches_by_what_is_typed_then_by_the_recipe_then_as_usual(tuned, tmp_path):
+    own = tmp_path / "own.toml"
+    own.write_text('[tuning]\nsampler = "random"\ntrials = 7\n[[models]]\nmodel = "KNN"\n')
+    assert tuned(own) == ("random", 7)
+    assert tuned(own, "-s", "tuning.trials=3") == ("random", 3)
+    assert tuned(own, "-s", "tuning.trials=3", "--trials", "4", "--sampler", "tpe") == ("tpe", 4)
+    assert tuned("nightly") == ("tpe", 30)
+    assert tuned("nightly", "-s", "tuning.trials=5") == ("tpe", 5)
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"), [("seeds=[1, 2]", "--seed says"), ("name=mine", "`tagflow ex"), ("models=[]", "MODEL, --par")]
+)
+def test_train_refuses_settings_that_it_sets_itself(setting, said):
+    done = CliRunner().invoke(app, ["train", "KNN", "-s", setting])
+    assert str(done.exception).startswith(f"--set {setting.split('=')[0]}: `train` sets it itself; {said}")

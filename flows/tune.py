@@ -5,6 +5,7 @@ from pathlib import Path
 
 from prefect import flow
 
+from flows.corpus_choice import choose_features
 from flows.jobs import build_jobs
 from flows.settings_search import Studies, search_models, settled
 from flows.stages import ingest, train_and_evaluate
@@ -36,12 +37,12 @@ class TuneResult:
 
 @flow(name="tune", flow_run_name="tune {recipe.name}")
 def tune(recipe: Recipe) -> TuneResult:
-    """Searches the settings of every model on validation documents, and measures the best on the test."""
+    """Searches the settings of every model on validation documents with the first seed, after what the corpus decides,
+    and measures the best on the test."""
     if recipe.grid:
         raise RecipeError(
             f"{recipe.name}: a search is of one data set and split, and its grid varies {next(iter(recipe.grid))}"
         )
-    recipe = recipe.model_copy(update={"seeds": recipe.seeds[:1]})
     workspace = open_workspace()
     require_reachable(workspace.registry)
     name, title = (
@@ -50,8 +51,9 @@ def tune(recipe: Recipe) -> TuneResult:
     )
     with open_clusters(workspace.performance_report) as clusters:
         data = ingest(recipe, workspace)
-        studies = search_models(recipe, data, workspace)
-        tuned = settled(recipe, studies)
+        chosen = choose_features(recipe.model_copy(update={"seeds": recipe.seeds[:1]}), data, workspace)
+        studies = search_models(chosen, data, workspace)
+        tuned = settled(chosen, studies)
         evaluated = train_and_evaluate(tuned, build_jobs(tuned, data, workspace), workspace)
     parent = comparison_run(name, evaluated, workspace.registry)
     for model in evaluated:
@@ -60,8 +62,8 @@ def tune(recipe: Recipe) -> TuneResult:
     log_recipe(parent, tuned, data, workspace.registry)
     folder = workspace.report_folder(safe_name(title))
     made = report(title, evaluated, recipe.measures.primary, folder, parent, workspace.registry)
-    summaries = _summaries(recipe, studies, folder)
-    write_text(folder / RECIPE, recipe_toml(tuned))
+    summaries = _summaries(chosen, studies, folder)
+    write_text(folder / RECIPE, recipe_toml(tuned.model_copy(update={"seeds": recipe.seeds})))
     facts = PageFacts(more=[studies_section(summaries, folder)])
     page = report_page(title, made, evaluated, facts, parent, workspace.registry, workspace.settings.mlflow_page)
     return TuneResult(summaries, made, str(folder / RECIPE), str(page))

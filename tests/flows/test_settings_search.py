@@ -265,6 +265,27 @@ def test_a_recipe_written_down_is_read_as_it_was(tmp_path, preset):
     assert load_recipe(str(tmp_path / "again.toml")) == recipe
 
 
+@pytest.mark.parametrize(
+    ("preset", "settings"),
+    [
+        ("ratings", {"measures.primary": "nDCG@5", "measures.ks": [1, 3, 5, 10]}),
+        ("ratings", {"measures.primary": "RMSE", "measures.ks": [5]}),
+        ("classes", {"measures.primary": "log loss"}),
+        ("nightly", {"measures.ks": [1, 5], "measures.columns": ["P@1"], "seeds": [3, 4]}),
+        ("nightly", {"tuning": {"sampler": "tpe"}, "search": {"KNN": {"power": {"low": 1, "high": 2}}}}),
+    ],
+)
+def test_measures_written_down_are_read_as_they_were_whatever_is_usual_of_the_kind(tmp_path, preset, settings):
+    recipe = load_recipe(preset, settings)
+    (tmp_path / "again.toml").write_text(recipe_toml(recipe), encoding="utf-8")
+    assert load_recipe(str(tmp_path / "again.toml")) == recipe
+
+
+def test_a_parameter_that_was_found_best_as_the_model_has_it_is_not_written_down():
+    model = load_recipe("nightly").models[1].model_copy(update={"params": {"weights": None, "power": 2.0}})
+    assert "params = { power = 2.0 }" in recipe_toml(load_recipe("nightly").model_copy(update={"models": [model]}))
+
+
 def test_odd_settings_are_written_down(tmp_path):
     features = {"stop_words": ['"', "\\", "a\tb\x7fé"], "norm": "none", "fields": {"a b": 2, "text": 1e-7}}
     recipe = load_recipe("nightly", {"features": features, "models": [{"model": "KNN", "calibrate": "none"}]})

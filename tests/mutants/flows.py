@@ -8,6 +8,13 @@ _TUNING = "flows/settings_search.py"
 
 FLOWS = (
     Fault(
+        "settings are searched on features that a run would change",
+        "flows/tune.py",
+        'choose_features(recipe.model_copy(update={"seeds": recipe.seeds[:1]}), data, workspace)',
+        'recipe.model_copy(update={"seeds": recipe.seeds[:1]})',
+        "tests/flows/test_tune.py",
+    ),
+    Fault(
         "a registry out of reach is told to nobody",
         "flows/nightly.py",
         "    with tell_of_failure(workspace.settings, name):\n",

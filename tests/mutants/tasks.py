@@ -21,6 +21,13 @@ _EXECUTOR = "tasks/cluster/dask_executor.py"
 
 TASKS = (
     Fault(
+        "measures that are usual of documents are not written down for ratings",
+        "tasks/recipe_toml.py",
+        '{"primary": recipe.measures.primary, "ks": recipe.measures.ks} | ',
+        "",
+        "tests/flows/test_settings_search.py -k written_down",
+    ),
+    Fault(
         "paths in the file of settings are meant from wherever a process stands",
         "tasks/settings.py",
         "config_file().absolute().parent / Path(path).expanduser()",

@@ -1,5 +1,6 @@
 """A rival trained and asked in a Python of its own, measured as our models are."""
 
+import hashlib
 import json
 import os
 import subprocess
@@ -33,6 +34,11 @@ from tasks.workspace import Workspace
 PROGRAM = Path(__file__).with_name("programs.py")
 READERS = ("annif",)  # rivals that make features of their own, of texts
 SUGGESTED = 50  # tags that a rival is asked for; further ones have no score
+_VERSIONS = """
+import platform, sys
+from importlib.metadata import version
+print(version(sys.argv[1]), platform.python_version())
+"""
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
 
 
@@ -69,7 +75,13 @@ def measure_rivals(
 @task(name="rival", task_run_name="measure {rival.label}")
 def measure_rival(rival: RivalSettings, prepared: Path, measures: MeasureSettings, workspace: Workspace) -> State[Path]:
     """Lets the rival learn from the rows of features and suggest tags for the held-out ones; measures these."""
-    parameters = {"rival": rival.model_dump(exclude={"called"}), "ks": measures.ks}
+    python = workspace.settings.rivals[rival.rival]
+    parameters = {
+        "rival": rival.model_dump(exclude={"called"}),
+        "ks": measures.ks,
+        "versions": _ask(python, rival, "-c", _VERSIONS, rival.rival),  # of the rival and of its Python
+        "program": hashlib.sha256(PROGRAM.read_bytes()).hexdigest(),
+    }
     plan = PlannedResult(workspace.store, "evaluation", parameters, {"features": stored_key(prepared, "features")})
 
     def make(folder: Path, step: ProgressReporter) -> None:
@@ -79,7 +91,7 @@ def measure_rival(rival: RivalSettings, prepared: Path, measures: MeasureSetting
             if rival.rival in READERS:
                 corpus = stored_folder(workspace.store, "corpus", data.manifest["inputs"]["corpus"])
                 write_texts(Dataset.open(corpus, "corpus", verify=False), data, out)
-            told = _run(workspace.settings.rivals[rival.rival], rival, prepared, out)
+            told = _run(python, rival, prepared, out)
             suggestions, megabytes = pq.read_table(out / "suggestions.parquet"), folder_megabytes(out / "model")
         rows = StoredRows.open(prepared, "test")
         scores = scores_of(suggestions, rows.n_labels)
@@ -112,14 +124,17 @@ def scores_of(suggestions: pa.Table, n_tags: int) -> sp.csr_matrix:
 
 
 def _run(python: Path, rival: RivalSettings, prepared: Path, out: Path) -> dict[str, float]:
-    """What the program told of its run; ValueError with the end of its complaint where it failed."""
-    command = [str(python), str(PROGRAM), rival.rival, str(prepared), str(out), str(SUGGESTED)]
+    """What the program told of its run."""
+    program = [str(PROGRAM), rival.rival, str(prepared), str(out), str(SUGGESTED), json.dumps(rival.settings)]
+    return json.loads(_ask(python, rival, *program))
+
+
+def _ask(python: Path, rival: RivalSettings, *arguments: str) -> str:
+    """The last line that the rival's Python printed; ValueError with the end of its complaint where it failed."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     environment |= dict.fromkeys(_THREADS, "1")
-    done = subprocess.run(
-        [*command, json.dumps(rival.settings)], env=environment, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([str(python), *arguments], env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         complaint = (done.stderr.strip().splitlines() or ["nothing"])[-1]
         raise ValueError(f"{rival.label}: {python} ended with {done.returncode} and said: {complaint:.300}")
-    return json.loads(done.stdout.splitlines()[-1])
+    return done.stdout.splitlines()[-1]

@@ -21,6 +21,13 @@ _EXECUTOR = "tasks/cluster/dask_executor.py"
 
 TASKS = (
     Fault(
+        "figures of a rival stand for those of another version of it",
+        "tasks/rivals/measure.py",
+        '"versions": _ask(python, rival, "-c", _VERSIONS, rival.rival),',
+        '"versions": "",',
+        "tests/tasks/test_rivals.py",
+    ),
+    Fault(
         "measures that are usual of documents are not written down for ratings",
         "tasks/recipe_toml.py",
         '{"primary": recipe.measures.primary, "ks": recipe.measures.ks} | ',

@@ -1,6 +1,7 @@
 """Rivals as programs of another Python: what they say is measured as our own suggestions are."""
 
 import json
+import platform
 import stat
 import sys
 from collections import Counter
@@ -22,7 +23,7 @@ from tagcore.text import Vectoriser
 from tasks.costs import folder_megabytes
 from tasks.memory import watch_memory
 from tasks.recipe_settings import MeasureSettings, RivalSettings
-from tasks.rivals.measure import GivenScores, measure_rival, measure_rivals, scores_of
+from tasks.rivals.measure import _VERSIONS, GivenScores, _ask, measure_rival, measure_rivals, scores_of
 from tasks.rivals.texts import write_texts
 from tasks.settings import Settings
 from tasks.workspace import Workspace
@@ -35,6 +36,9 @@ FAKE = """
 import json, sys
 import pyarrow as pa, pyarrow.parquet as pq
 from pathlib import Path
+if sys.argv[1] == "-c":
+    print(Path(__file__).with_name("version").read_text())
+    sys.exit()
 _, name, features, out, k, settings = sys.argv[1:]
 if name == "napkinxc":
     sys.exit("no such luck")
@@ -59,6 +63,7 @@ def prepared(tmp_path) -> Path:
 @pytest.fixture
 def workspace(tmp_path) -> Workspace:
     (tmp_path / "fake.py").write_text(FAKE)
+    (tmp_path / "version").write_text("1.0 3.12.1")
     python = tmp_path / "python"
     python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{tmp_path / "fake.py"}" "$@"\n')
     python.chmod(python.stat().st_mode | stat.S_IXUSR)
@@ -78,6 +83,28 @@ def test_a_rival_is_measured_on_the_held_out_documents(prepared, workspace):
     assert (again.name, again.result()) == ("Cached", folder)
     other = measure_rival.fn(RivalSettings(rival="omikuji"), prepared, MEASURES, workspace).result()
     assert other != folder
+
+
+def test_another_version_of_a_rival_or_of_its_program_is_measured_anew(prepared, workspace, tmp_path, monkeypatch):
+    def folder():
+        return measure_rival.fn(RivalSettings(rival="omikuji"), prepared, MEASURES, workspace).result()
+
+    first = folder()
+    (tmp_path / "version").write_text("1.1 3.12.1")
+    second = folder()
+    other = tmp_path / "programs.py"
+    other.write_text("another program")
+    monkeypatch.setattr("tasks.rivals.measure.PROGRAM", other)
+    assert len({first, second, folder()}) == 3
+
+
+def test_versions_are_those_of_a_real_python(tmp_path):
+    rival, python = RivalSettings(rival="omikuji"), Path(sys.executable)
+    assert _ask(python, rival, "-c", _VERSIONS, "numpy") == f"{np.__version__} {platform.python_version()}"
+    with pytest.raises(
+        ValueError, match=r"omikuji: .* ended with 1 and said: .*No package metadata was found for no-such"
+    ):
+        _ask(python, rival, "-c", _VERSIONS, "no-such")
 
 
 def test_a_rival_that_fails_or_is_not_there_is_named(prepared, workspace, tmp_path):

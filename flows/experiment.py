@@ -18,7 +18,7 @@ from tasks.registry.tracking import comparison_run, log_performance, track
 from tasks.reporting.comparison import Report
 from tasks.reporting.curves import Curves, Point, draw_curves
 from tasks.reporting.page import PageFacts, report_page
-from tasks.reporting.report import report
+from tasks.reporting.report import asked_of_report, report
 from tasks.rivals.measure import measure_rivals
 from tasks.workspace import Workspace, open_workspace
 
@@ -76,19 +76,8 @@ def report_comparison(recipe: Recipe, comparison: Comparison, parent: str, works
     """Writes the table and pictures of one comparison."""
     title = f"{recipe.name} on {comparison.data} {comparison.documents}".strip()
     folder = workspace.report_folder(safe_name(title))
-    made = report(
-        title,
-        comparison.models,
-        recipe.measures.primary,
-        folder,
-        parent,
-        workspace.registry,
-        recipe.measures.columns,
-        recipe.published,
-        recipe.measures.against,
-        recipe.published_on.get(comparison.data, {}),
-        recipe.measures.by_popularity,
-    )
+    asked = asked_of_report(recipe, comparison.data)
+    made = report(title, comparison.models, recipe.measures.primary, folder, parent, workspace.registry, **asked)
     address = workspace.settings.mlflow_page
     report_page(title, made, comparison.models, PageFacts(), parent, workspace.registry, address)
     return made

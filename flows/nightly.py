@@ -37,7 +37,7 @@ from tasks.registry.writer import only_run
 from tasks.reporting.comparison import Report
 from tasks.reporting.examples import TagExample
 from tasks.reporting.page import PageFacts, Section, report_page, sorting_table
-from tasks.reporting.report import report
+from tasks.reporting.report import asked_of_report, report
 from tasks.settings import Settings
 from tasks.workspace import Workspace, open_workspace
 
@@ -101,8 +101,8 @@ def follow(recipe: Recipe, name: str, workspace: Workspace, full: bool = False) 
     log_recipe(parent, recipe, data, registry)
     challenger = register(recipe, data, evaluated, parent, workspace)
     title = f"{recipe.name} on {data_name(recipe.data)}"
-    against = recipe.measures.against
-    table = report(title, evaluated, primary, workspace.report_folder(name), parent, registry, against=against)
+    asked = asked_of_report(recipe, data_name(recipe.data))
+    table = report(title, evaluated, primary, workspace.report_folder(name), parent, registry, **asked)
     ledger = None if tonight is None else tonight.ledger
     decision = promote(name, challenger, data, primary, recipe.promotion, registry, ledger)
     tables = [] if tonight is None else end_night(tonight, jobs, evaluated, decision, primary)

@@ -4,7 +4,9 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from flows.grid import grid_labels, models_in_tables
 from tasks.feature_settings import FeatureSettings
+from tasks.naming import line_called
 from tasks.recipe import Recipe, RecipeError, parse_recipe, set_value
 
 PRESETS = Path(__file__).parent / "presets"
@@ -40,7 +42,9 @@ def load_recipe(
         set_value(plain, setting, value)
         chosen += list(value) if setting == "features" else [setting.removeprefix("features.")]
     plain["chosen_features"] = [name for name in chosen if name in FeatureSettings.model_fields]
-    return parse_recipe(plain, str(path), asked=overrides or ())
+    recipe = parse_recipe(plain, str(path), asked=overrides or ())
+    _require_model_to_compare_with(recipe, str(path))
+    return recipe
 
 
 def recipe_to_tune(recipe: Recipe, models: list[str]) -> Recipe:
@@ -59,6 +63,28 @@ def recipe_to_tune(recipe: Recipe, models: list[str]) -> Recipe:
         raise RecipeError(f"{recipe.name}: nothing to search: no model has a grid, [search.CLASS] or a usual space")
     changes = {"models": [model.model_dump() for model in kept], "search": search}
     return parse_recipe(recipe.model_dump() | changes, recipe.name)
+
+
+def _require_model_to_compare_with(recipe: Recipe, where: str) -> None:
+    """Refuses `measures.against` that no line of a table can be called."""
+    against = recipe.measures.against
+    if not against:
+        return
+    names = [name for point in recipe.expand() for name in _lines_of_tables(recipe, point)]
+    names += [rival.label for rival in recipe.rivals]
+    is_open = recipe.tuning is not None or recipe.choice is not None  # what was found stands behind the name of a model
+    found = is_open and any(against.startswith(f"{model.called or model.model} ") for model in recipe.models)
+    if not found and line_called(against, names) is None:
+        there = ", ".join(dict.fromkeys(names))
+        raise RecipeError(f"{where}: measures.against = {against!r}: no model is called so; there are {there}")
+
+
+def _lines_of_tables(recipe: Recipe, point: Recipe) -> list[str]:
+    """What models of a point of the grid are called in its table, with `tuned` for values that are not known yet."""
+    models = models_in_tables(point)
+    if recipe.tuning is not None and not recipe.searches_each_split:
+        models = [model.at(dict.fromkeys(recipe.space_of(model), "tuned")) for model in point.models]
+    return [" ".join([model.label, *grid_labels(recipe, point, "features")]) for model in models]
 
 
 def _usual_spaces() -> dict[str, dict[str, Any]]:

@@ -147,7 +147,9 @@ def _search_recipe(recipe: Recipe, models: list[ModelSettings], split: SplitSett
         update={
             "split": split.model_copy(update={"validation": recipe.tuning.validation}),
             "models": [_searched(model, recipe) for model in models],
-            "measures": recipe.measures.model_copy(update={"labelling": [rule] if rule else []}),
+            "measures": recipe.measures.model_copy(
+                update={"labelling": [rule] if rule else [], "columns": [], "against": ""}
+            ),
             "seeds": recipe.seeds[:1],
             "search": {},
         }

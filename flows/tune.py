@@ -18,7 +18,7 @@ from tasks.registry.client import require_reachable
 from tasks.registry.tracking import comparison_run, log_performance, log_recipe, track
 from tasks.reporting.comparison import Report
 from tasks.reporting.page import PageFacts, report_page
-from tasks.reporting.report import report
+from tasks.reporting.report import asked_of_report, report
 from tasks.reporting.studies import StudySummary, studies_section, summarise_study
 from tasks.workspace import open_workspace
 
@@ -61,7 +61,8 @@ def tune(recipe: Recipe) -> TuneResult:
     log_performance(clusters, [parent], workspace.registry)
     log_recipe(parent, tuned, data, workspace.registry)
     folder = workspace.report_folder(safe_name(title))
-    made = report(title, evaluated, recipe.measures.primary, folder, parent, workspace.registry)
+    asked = asked_of_report(recipe, data_name(recipe.data))
+    made = report(title, evaluated, recipe.measures.primary, folder, parent, workspace.registry, **asked)
     summaries = _summaries(chosen, studies, folder)
     write_text(folder / RECIPE, recipe_toml(tuned.model_copy(update={"seeds": recipe.seeds})))
     facts = PageFacts(more=[studies_section(summaries, folder)])

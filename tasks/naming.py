@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -61,3 +61,10 @@ def errors_name_source(data: DataSettings, stored: Path) -> Iterator[None]:
     except ValueError as error:
         told = re.sub(rf"^{re.escape(str(stored))}[^:]*: ", "", str(error))
         raise ValueError(f"{data.shown}: {told}") from error
+
+
+def line_called(name: str, labels: Iterable[str]) -> str | None:
+    """The label of a table that a person means: the very same, or the only one with settings behind the name."""
+    known = dict.fromkeys(labels)
+    longer = [label for label in known if label.startswith(f"{name} ")]
+    return name if name in known else longer[0] if len(longer) == 1 else None

@@ -25,6 +25,7 @@ from tasks.recipe_settings import (
     RivalSettings,
     SplitSettings,
     TuningSettings,
+    require_k,
     require_values,
 )
 from tasks.search.space import SearchRange, Space
@@ -86,6 +87,13 @@ class Recipe(RecipePart):
         names = primary_names(self.measures.ks, kind)
         if self.measures.primary not in names:
             raise ValueError(f"measures.primary = {self.measures.primary!r}: of {kind}, expected {', '.join(names)}")
+        searched = [] if self.tuning is None or self.tuning.measure is None else [self.tuning.measure]
+        for name in searched:
+            require_k(name, self.measures.ks)
+        for name in (*self.measures.columns, *searched):
+            if not find(name)[0].is_of(kind):
+                where = "tuning.measure" if name in searched else "measures.columns"
+                raise ValueError(f"{where} has {name!r}, which is no measure of {kind}")
         for name in self._set_for_ratings() if kind != "ratings" else ():
             raise ValueError(f"{name}: as it is set, it is for ratings alone, and data.kind is {kind!r}")
         allowed = ROW_SETTINGS if kind == "classes" else ()

@@ -1,6 +1,6 @@
 """The groups of a recipe's settings: split, models, measures, tuning and promotion; of data: tasks/data_settings.py."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
 from typing import Annotated, Any, Literal, get_args
@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, fie
 
 from tagcore.labelling.rules import rule_named, rule_names
 from tagcore.metrics.catalogue import find, primary_names, rule_of
-from tagcore.metrics.measure import SUGGESTED, LearnsFrom
+from tagcore.metrics.measure import LearnsFrom
 from tasks.feature_settings import FeatureSettings
 from tasks.recipe_part import RecipePart
 from tasks.search.space import grid_points
@@ -26,6 +26,13 @@ def require_values(grid: Mapping[str, list[Any]]) -> None:
     """Refuses a setting without values to vary: of a grid with one there are no points, and nothing would be done."""
     if empty := [name for name, values in grid.items() if not values]:
         raise ValueError(f"{empty[0]} has no values, expected one or more")
+
+
+def require_k(measure: str, ks: Sequence[int]) -> None:
+    """Refuses a name that no measure has, and a k at which nothing is measured."""
+    found, k = find(measure)
+    if k not in found.ks(ks):
+        raise ValueError(f"{measure!r} is not measured, expected a k of ks")
 
 
 class SplitSettings(RecipePart):
@@ -185,9 +192,9 @@ class MeasureSettings(RecipePart):
     @classmethod
     def _known(cls, columns: list[str], known: ValidationInfo) -> list[str]:
         for name in columns:
-            k = find(name)[1]
-            if k is not None and k not in (*known.data.get("ks", ()), SUGGESTED):
-                raise ValueError(f"{name!r} is not measured, expected a k of ks")
+            require_k(name, known.data.get("ks", ()))
+            if (rule := rule_of(name)) is not None and rule not in known.data.get("labelling", (rule,)):
+                raise ValueError(f"{name!r} is not measured, expected {rule!r} among the rules of labelling")
         return columns
 
 
@@ -230,6 +237,13 @@ class TuningSettings(RecipePart):
     sampler: Literal["grid", "tpe", "random"] = "grid"
     trials: int = Field(30, ge=1, description="of every model")
     shares: tuple[float, ...] = Field((0.25, 1.0), description="of the rows to learn from, growing up to 1.0")
+
+    @field_validator("measure")
+    @classmethod
+    def _known(cls, measure: str | None) -> str | None:
+        if measure is not None:
+            find(measure)
+        return measure
 
     @field_validator("shares")
     @classmethod

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from prefect import task
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
@@ -14,8 +15,9 @@ from tagcore.store.datasets import content_key
 from tagcore.store.files import write_text
 from tasks.cache import stored_key
 from tasks.evaluate import EvaluatedModel
-from tasks.naming import artifact_key, safe_name
+from tasks.naming import artifact_key, line_called, safe_name
 from tasks.progress import ProgressReporter
+from tasks.recipe import Recipe
 from tasks.registry.client import Registry
 from tasks.registry.model_card import measure_text
 from tasks.reporting.comparison import RELIABILITY, Report, Row
@@ -77,6 +79,18 @@ def report(
     return made
 
 
+def asked_of_report(recipe: Recipe, data: str) -> dict[str, Any]:
+    """What a recipe asks of the `report` on data that is called so, beside its models and their primary measure."""
+    measures = recipe.measures
+    return {
+        "columns": measures.columns,
+        "published": recipe.published,
+        "against": measures.against,
+        "beside": recipe.published_on.get(data, {}),
+        "by_popularity": measures.by_popularity,
+    }
+
+
 def _evaluations(measured: list[EvaluatedModel]) -> dict[str, str]:
     return {f"{m.label} {m.seed}": stored_key(m.evaluation, "evaluation") for m in measured}
 
@@ -116,7 +130,8 @@ def _compare(
     known = {name for line in lines for name in line.summary}
     usual = dict.fromkeys((*shown_in("report", best.learns_from), primary, *shown_by_rule("report")))
     columns = [c for c in chosen or usual if c in known]
-    other = next((line for line in lines if line.label == against), None)
+    other = next((line for line in lines if line.label == line_called(against, [line.label for line in lines])), None)
+    called = other.label if other is not None else ""
     rows = [
         _row(line, None if line is best else line.to_best(best, primary), _to_other(line, other, primary))
         for line in lines
@@ -126,7 +141,7 @@ def _compare(
     figures = draw_figures(measured, published, folder) if published else []
     more = _published_markdown(beside)
     if best.held_out == "ratings" and (by_activity := errors_by_activity(measured)) is not None:
-        more += activity_markdown(*by_activity, against)
+        more += activity_markdown(*by_activity, called)
         figures.append(draw_activity(*by_activity, folder / "activity.png"))
     if best.learns_from == "documents" and by_popularity:
         ranked = [one for line in lines for one in measured if one.label == line.label]
@@ -134,7 +149,6 @@ def _compare(
         more += popularity_markdown(*found)
         figures.append(draw_popularity(*found, folder / "popularity.png"))
     pictures = [figure.name for figure in figures]
-    called = other.label if other is not None else ""
     made = Report(title, about, primary, best.tested[0], columns, rows, str(folder), key, pictures, called, more)
     summaries = {line.label: line.summary for line in lines}
     in_picture = chosen or {*shown_in("report picture", best.learns_from), primary, *shown_by_rule("report picture")}

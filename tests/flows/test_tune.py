@@ -48,6 +48,14 @@ def tune(monkeypatch, tmp_path):
     return run
 
 
+def test_the_report_is_told_what_the_recipe_asks_of_it(tune):
+    asked = {"columns": ["P@1"], "against": "KNN", "by_popularity": True}
+    published = {"published": {"KNN": {"P@1": 0.5}}, "published_on": {"demo": {"PMM": {"P@1": 0.4}}}}
+    _, told = tune(models=[{"model": "KNN"}], measures=asked, **published)
+    beside = {"published": published["published"], "beside": published["published_on"]["demo"]}
+    assert told == asked | beside
+
+
 def test_the_recipe_is_written_with_its_choices_made_and_all_its_seeds(tune):
     models = [{"model": "KNN"}]
     written, _ = tune(models=models, seeds=[5, 6], choice={"options": [{"features.stem": "english"}]})

@@ -8,6 +8,13 @@ _TUNING = "flows/settings_search.py"
 
 FLOWS = (
     Fault(
+        "models are compared with one that there is not",
+        "flows/recipes.py",
+        "    _require_model_to_compare_with(recipe, str(path))\n",
+        "",
+        "tests/tasks/test_recipe.py",
+    ),
+    Fault(
         "settings are searched on features that a run would change",
         "flows/tune.py",
         'choose_features(recipe.model_copy(update={"seeds": recipe.seeds[:1]}), data, workspace)',

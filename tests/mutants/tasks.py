@@ -21,6 +21,20 @@ _EXECUTOR = "tasks/cluster/dask_executor.py"
 
 TASKS = (
     Fault(
+        "tables of nights and searches do not show the columns that were asked for",
+        "tasks/reporting/report.py",
+        '"columns": measures.columns,',
+        '"columns": [],',
+        "tests/flows/test_tune.py tests/flows/test_night_end.py",
+    ),
+    Fault(
+        "a search by a measure that there is not",
+        "tasks/recipe_settings.py",
+        "            find(measure)\n",
+        "            pass\n",
+        "tests/tasks/test_recipe.py",
+    ),
+    Fault(
         "figures of a rival stand for those of another version of it",
         "tasks/rivals/measure.py",
         '"versions": _ask(python, rival, "-c", _VERSIONS, rival.rival),',

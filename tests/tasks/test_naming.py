@@ -6,7 +6,7 @@ import pytest
 
 from tagcore.store.datasets import StoreError
 from tasks.data_settings import DataSettings
-from tasks.naming import artifact_key, data_name, errors_name_source, registered_name, safe_name
+from tasks.naming import artifact_key, data_name, errors_name_source, line_called, registered_name, safe_name
 
 SAFE = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
 
@@ -90,3 +90,11 @@ def test_errors_about_a_stored_folder_name_the_folder():
 )
 def test_artifacts_have_keys_that_prefect_takes(of, key):
     assert artifact_key("decision", of) == key
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [("KNN", "KNN"), ("PMF", "PMF alpha=4.0"), ("Ridge", None), ("PM", None), ("", None), ("KNN k=3", "KNN k=3")],
+)
+def test_a_line_of_a_table_is_called_by_its_whole_label_or_by_what_is_enough_to_tell_it(name, line):
+    assert line_called(name, ["KNN", "KNN k=3", "PMF alpha=4.0", "PMF alpha=4.0", "Ridge C=1", "Ridge C=2"]) == line

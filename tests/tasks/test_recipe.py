@@ -132,6 +132,23 @@ def test_overrides_reach_into_groups():
         ('[[models]]\nmodel = "KNN"\n[measures]\nprimary = "F1"', "expected one of P@1"),
         ('[[models]]\nmodel = "KNN"\n[[models]]\nmodel = "KNN"\ncalibrate = "platt"', "two models are called 'KNN'"),
         ('[[models]]\nmodel = "KNN"\n[grid]\n"measures.ks" = [[1], [5]]', "'measures.ks' cannot be varied"),
+        ('[[models]]\nmodel = "KNN"\n[tuning]\nmeasure = "nDGC@5"', "tuning.measure = 'nDGC@5': no measure 'nDGC@5'"),
+        ('[[models]]\nmodel = "KNN"\n[tuning]\nmeasure = "macro-F1 (hafl)"', r"no measure 'macro-F1 \(hafl\)'"),
+        ('[[models]]\nmodel = "KNN"\n[tuning]\nmeasure = "P@7"', "'P@7' is not measured, expected a k of ks"),
+        (
+            '[[models]]\nmodel = "KNN"\n[tuning]\nmeasure = "MAE"',
+            "tuning.measure has 'MAE', which is no measure of doc",
+        ),
+        ('[[models]]\nmodel = "KNN"\n[measures]\ncolumns = ["P@7"]', "'P@7' is not measured, expected a k of ks"),
+        ('[[models]]\nmodel = "KNN"\n[measures]\ncolumns = ["MAE"]', "measures.columns has 'MAE', which is no"),
+        (
+            '[[models]]\nmodel = "KNN"\n[measures]\nlabelling = ["half"]\ncolumns = ["macro-F1 (class-mass)"]',
+            "'macro-F1 \\(class-mass\\)' is not measured, expected 'class-mass' among the rules of labelling",
+        ),
+        (
+            '[[models]]\nmodel = "KNN"\n[measures]\nagainst = "KNNN"',
+            "measures.against = 'KNNN': no model is called so; there are KNN",
+        ),
         ('[[models]]\nmodel = "KNN"\n[grid]\n"split.seed" = []', "grid = .*split.seed has no values, expected one"),
         ('[[models]]\nmodel = "KNN"\n[models.grid]\npower = []', "models.0.grid = .*power has no values, expected"),
     ],
@@ -142,6 +159,34 @@ def test_a_mistake_is_named_with_file_setting_and_value(tmp_path, text, message)
     with pytest.raises(RecipeError, match=message) as raised:
         load_recipe(str(path))
     assert str(path) in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("against", "settings"),
+    [
+        ("KNN n_neighbors=5", {}),
+        ("Popular", {}),
+        ("Popular stem=english", {"grid": {"features.stem": ["english", "german"]}}),
+        ("KNN n_neighbors=7", {"tuning": {"sampler": "tpe"}}),
+        ("KNN n_neighbors=tuned", {"tuning": {}, "split.kind": "drawn", "split.redraw": True}),
+        ("KNN", {"tuning": {}}),
+        ("KNN stem=english", {"tuning": {}, "grid": {"features.stem": ["english"]}}),
+        ("omikuji", {"rivals": [{"rival": "omikuji"}]}),
+    ],
+)
+def test_a_model_to_compare_with_is_called_as_in_tables(against, settings):
+    models = [{"model": "Popular"}, {"model": "KNN", "grid": {"n_neighbors": [5, 9]}}]
+    given = load_recipe("baselines", {"models": models, "measures.against": against, **settings})
+    assert given.measures.against == against
+    assert len(list(given.expand())) >= 1
+
+
+def test_a_model_to_compare_with_is_one():
+    models = [{"model": "KNN", "grid": {"n_neighbors": [5, 9]}}]
+    with pytest.raises(
+        RecipeError, match=r"against = 'KNN': no model .*; there are KNN n_neighbors=5, KNN n_neighbors=9"
+    ):
+        load_recipe("baselines", {"models": models, "measures.against": "KNN"})
 
 
 def test_a_mistake_that_was_typed_is_not_looked_for_in_a_file():

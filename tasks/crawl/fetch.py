@@ -15,7 +15,7 @@ import httpcore
 
 from tagcore.readers.web import robots_tag
 from tagcore.readers.web.answers import NotTaken, is_text
-from tagcore.readers.web.gathered import NOT_TEXT
+from tagcore.readers.web.collection import NOT_TEXT
 from tagcore.readers.web.urls import host_and_port, origin_of
 from tasks.crawl.addresses import CheckedNetwork, Place, RefusedAddress
 from tasks.data_settings import CrawlSettings

@@ -532,6 +532,20 @@ TASKS = (
         _CRAWLER_TESTS,
     ),
     Fault(
+        "a redirect of last night makes a circle of one of tonight",
+        "tagcore/readers/web/collection.py",
+        "SELECT target FROM addresses WHERE url = ? AND state = 'done'",
+        "SELECT target FROM addresses WHERE url = ?",
+        _CRAWLER_TESTS,
+    ),
+    Fault(
+        "a page that has moved stays a document",
+        "tagcore/readers/web/gathered.py",
+        "if (at := end(url)) != url and at in nights]:",
+        "if (at := end(url)) != url and not at]:",
+        _CRAWLER_TESTS,
+    ),
+    Fault(
         "an error that nobody thought of ends the night",
         "tasks/crawl/crawler.py",
         "        except Exception as error:  # of what",

@@ -16,7 +16,7 @@ from tagcore.readers.web.feed import Feed, FeedItem
 from tagcore.readers.web.page import Page
 from tagcore.readers.web.urls import host_and_port
 
-VERSION = 1
+NOT_TEXT = "not text"  # why a picture is refused
 MOST_FOLLOWING = 500  # pages of one feed, sitemaps inside sitemaps
 _SCHEMA = """
 CREATE TABLE addresses (
@@ -47,6 +47,14 @@ CREATE TABLE taggings (
 CREATE TABLE nights (number INTEGER PRIMARY KEY, begun TEXT NOT NULL, ended TEXT);
 CREATE TABLE archives (file TEXT PRIMARY KEY, bytes INTEGER NOT NULL) WITHOUT ROWID;
 """
+_PICTURES = f"""
+CREATE TABLE pictures (              -- and whatever else was once found to be no text
+    url TEXT PRIMARY KEY, vanished_at INTEGER
+) WITHOUT ROWID;
+INSERT INTO pictures SELECT url, NULL FROM addresses WHERE reason = '{NOT_TEXT}';
+"""
+_STEPS = (_SCHEMA, _PICTURES)  # from each version to the next
+VERSION = len(_STEPS)
 
 
 @dataclass(frozen=True)
@@ -76,15 +84,15 @@ class Collection:
         self._db.execute("PRAGMA synchronous = NORMAL")
         self._db.execute("BEGIN IMMEDIATE")
         version = self._db.execute("PRAGMA user_version").fetchone()[0]
-        if version == 0:
-            for statement in _SCHEMA.split(";\n"):
+        for step in _STEPS[version:]:
+            for statement in step.split(";\n"):
                 self._db.execute(statement)
-            self._db.execute(f"PRAGMA user_version = {VERSION}")
+        self._db.execute(f"PRAGMA user_version = {max(version, VERSION)}")
         self.commit()
-        if version not in (0, VERSION):
+        if version > VERSION:
             self.close()
             raise ValueError(
-                f"{self.path}: a crawl of version {version}, expected {VERSION}; move it away to begin anew"
+                f"{self.path}: a crawl of version {version}, expected at most {VERSION}; move it away to begin anew"
             )
 
     def begin_night(self, now: datetime) -> int:
@@ -183,13 +191,16 @@ class Collection:
         self._db.execute("UPDATE pages SET vanished_at = NULL WHERE url = ?", (address.url,))
 
     def redirect(self, address: Address, target: str, most: int) -> Address | None:
-        """Notes where an address leads; gives the target where it is new, ValueError for a circle or a long way."""
+        """Notes where an address leads; gives the target where it is new, ValueError for a circle or a long way.
+
+        Only redirects of this night are one's way: a site may have turned an earlier one round.
+        """
         seen, at = {address.url}, target
         while at:
             if at in seen:
                 raise ValueError("redirects in a circle")
             seen.add(at)
-            row = self._db.execute("SELECT target FROM addresses WHERE url = ?", (at,)).fetchone()
+            row = self._db.execute("SELECT target FROM addresses WHERE url = ? AND state = 'done'", (at,)).fetchone()
             at = row[0] if row and row[0] else ""
         if address.hops + 1 > most:
             raise ValueError("too many redirects")
@@ -202,17 +213,24 @@ class Collection:
         return Address(target, address.role, address.hops + 1) if new else None
 
     def refuse(self, address: Address, reason: str) -> None:
-        """Notes why an address gives nothing tonight; what it gave before stays."""
+        """Notes why an address gives nothing tonight; what it gave before stays, and a picture is known as one."""
         self._begin()
         self._db.execute("UPDATE addresses SET state = 'refused', reason = ? WHERE url = ?", (reason, address.url))
+        if reason == NOT_TEXT:
+            self._db.execute("INSERT OR REPLACE INTO pictures VALUES (?, NULL)", (address.url,))
 
     def vanish(self, address: Address, reason: str, now: datetime) -> bool:
-        """Marks a page that is gone; it is not deleted. Says whether there was one."""
+        """Marks a page that is gone, or a picture that a feed told of; none is deleted. Says whether there was one."""
         self.refuse(address, reason)
-        gone = self._db.execute(
-            "UPDATE pages SET vanished_at = ? WHERE url = ? AND vanished_at IS NULL", (_microseconds(now), address.url)
-        )
-        return gone.rowcount > 0
+        known = {"pages": "", "pictures": " AND url IN (SELECT url FROM items)"}
+        gone = [
+            self._db.execute(
+                f"UPDATE {table} SET vanished_at = ? WHERE url = ? AND vanished_at IS NULL{told}",
+                (_microseconds(now), address.url),
+            ).rowcount
+            for table, told in known.items()
+        ]
+        return any(gone)
 
     def withdraw(self, address: Address) -> None:
         """Drops a page whose author no longer lets it be stored; the next night asks for all of it again."""

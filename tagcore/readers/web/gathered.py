@@ -8,7 +8,6 @@ from tagcore.corpus import Block, Names, documents_table, taggings_table
 from tagcore.readers.web.collection import Collection, time_of
 from tagcore.readers.web.near_duplicates import find_duplicates
 
-NOT_TEXT = "not text"
 _COLUMNS = ("id", "url", "title", "text", "language", "fetched_at", "vanished_at")
 
 
@@ -63,7 +62,8 @@ class GatheredDocuments:
             "SELECT p.canonical, coalesce(p.title, i.title), p.text, p.language, p.fetched_at, p.tags, "
             "p.vanished_at "
             "FROM pages p LEFT JOIN items i USING (url) WHERE p.url = ? UNION ALL "
-            "SELECT i.url, i.title, coalesce(i.summary, ''), NULL, i.time, '[]', NULL FROM items i "
+            "SELECT i.url, i.title, coalesce(i.summary, ''), NULL, i.time, '[]', s.vanished_at "
+            "FROM items i JOIN pictures s USING (url) "
             "WHERE i.url = ? AND NOT EXISTS (SELECT 1 FROM pages WHERE url = ?)",
             url,
             url,
@@ -97,8 +97,21 @@ class GatheredDocuments:
         for url, canonical, night in rows("SELECT url, canonical, first_night FROM pages"):
             nights[url], own[url] = night, url if canonical == url else canonical
         targets = dict(rows("SELECT url, target FROM addresses WHERE target IS NOT NULL"))
-        shown = rows("SELECT url, i.night FROM items i JOIN addresses a USING (url) WHERE a.reason = ?", NOT_TEXT)
+        shown = rows("SELECT url, night FROM items JOIN pictures USING (url)")
         nights |= {url: night for url, night in shown if url not in own}
+
+        def end(url: str) -> str:
+            """Where redirects lead from an address; in a circle, as those of two nights may be, nowhere else."""
+            at = url
+            for _ in targets:
+                if (following := targets.get(at)) is None:
+                    return at
+                at = following
+            return url if at in targets else at
+
+        for url in [url for url in nights if (at := end(url)) != url and at in nights]:
+            del nights[url]  # it has moved: what it was is told no more
+            own.pop(url, None)
         chosen: dict[str, str] = {}  # document -> the address whose text is taken
         for url in sorted(nights, key=lambda url: (url != own.get(url, url), url)):
             chosen.setdefault(own.get(url, url), url)
@@ -107,9 +120,7 @@ class GatheredDocuments:
         self._order = [url for url in order if url not in repeats]
         self._aliases: dict[str, list[str]] = {url: [] for url in self._order}
         for url in sorted(nights.keys() | targets.keys()):
-            at, steps = url, 0
-            while at in targets and steps < len(targets):
-                at, steps = targets[at], steps + 1
+            at = url if url in nights else end(url)
             at = chosen[own.get(at, at)] if at in nights else at
             at = repeats.get(at, at)
             if at in self._aliases:

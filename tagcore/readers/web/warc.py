@@ -26,6 +26,7 @@ from tagcore.readers.web.urls import BadUrl, canonical_url
 ROLE = "WARC-Tagflow-Role"  # what the crawler that wrote a record took the address for
 _COMMIT_EVERY = 500
 _GONE = (404, 410)
+_NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +47,7 @@ class Warc(Source):
         with tempfile.TemporaryDirectory() as folder:
             collection = Collection(Path(folder) / "replayed.db")
             try:
-                refused = sum(self._replay(collection, file, night) for night, file in enumerate(self.files, 1))
+                refused = sum(self._replay(collection, file) for file in self.files)
                 documents = GatheredDocuments(collection)
                 self.tags = documents.tags
                 self.remark = f"{len(documents):,} pages, {refused:,} answers that are none"
@@ -54,15 +55,15 @@ class Warc(Source):
             finally:
                 collection.close()
 
-    def _replay(self, collection: Collection, file: InputFile, night: int) -> int:
-        """Takes every answer of a file as if it had just come; counts those that are no document."""
-        refused = 0
+    def _replay(self, collection: Collection, file: InputFile) -> int:
+        """Takes every answer of a file, as of one night, as if it had just come; counts those that are no document."""
+        refused, night = 0, collection.begin_night(_NEVER)
         for number, record in enumerate(_records(file, self.options)):
             if record.rec_type == "response" and record.http_headers is not None:
                 refused += not self._take(collection, record, night)
             if number % _COMMIT_EVERY == 0:
                 collection.commit()
-        collection.commit()
+        collection.end_night(night, _NEVER)
         return refused
 
     def _take(self, collection: Collection, record: Any, night: int) -> bool:
@@ -166,4 +167,4 @@ def _date(text: str | None) -> datetime:
         time = datetime.fromisoformat(text or "")
         return time if time.tzinfo else time.replace(tzinfo=UTC)
     except ValueError:
-        return datetime(1970, 1, 1, tzinfo=UTC)
+        return _NEVER

@@ -6,6 +6,9 @@ from contextlib import closing
 import pytest
 
 from tagcore.readers import open_source
+from tagcore.readers.web.collection import Collection
+from tagcore.readers.web.feed import FeedItem
+from tagcore.readers.web.gathered import GatheredDocuments
 from tasks.crawl.crawler import Crawler
 from tasks.crawl.night import STATE
 from tasks.demo_site.server import served
@@ -136,3 +139,61 @@ def test_a_redirect_may_be_written_in_letters(tmp_path, letters):
         assert one_night(tmp_path, [address + "/old"]).new == 1
     archived = open_source(tmp_path / "night-00001.warc.gz").blocks()
     assert [id_ for block in archived for id_ in block.documents["id"].to_pylist()] == [address + "/caf%C3%A9"]
+
+
+def to(path: str) -> SiteAnswer:
+    return SiteAnswer(301, headers={"location": path})
+
+
+def test_a_page_that_moves_is_one_document_with_the_tags_of_both(tmp_path):
+    site = RoutedSite({"/old": note("before")})
+    with served(site) as address:
+        told = [FeedItem(address + "/old", "A", None, "ann", None, ("bread",))]
+        one_night(tmp_path, [], told)
+        site.routes |= {"/old": to("/new"), "/new": SiteAnswer(500)}
+        one_night(tmp_path, [], told)
+        assert ids_and_tags(tmp_path) == [(address + "/old", ["bread"])]  # the new one has given nothing yet
+        site.routes["/new"] = note("after")
+        for _ in range(2):
+            one_night(tmp_path, [], told)
+            assert ids_and_tags(tmp_path) == [(address + "/new", ["bread"])]
+
+
+def ids_and_tags(folder):
+    collection = Collection(folder / STATE)
+    found = GatheredDocuments(collection)
+    (block,) = found.blocks()
+    collection.close()
+    tags = [[] for _ in found._order]
+    for tagging in block.taggings.to_pylist():
+        tags[tagging["document"]].append(list(found.tags)[tagging["tag"]])
+    return list(zip(block.documents["id"].to_pylist(), tags, strict=True))
+
+
+def test_a_redirect_that_is_turned_round_is_no_circle(tmp_path):
+    site = RoutedSite({"/a": to("/b"), "/b": note("before")})
+    with served(site) as address:
+        one_night(tmp_path, [address + "/a"])
+        site.routes |= {"/a": SiteAnswer(503), "/b": to("/a")}
+        assert one_night(tmp_path, [address + "/a"], retries=0).refused == {"status 503": 1}
+        assert [row["title"] for row in gathered(tmp_path)] == ["before"]  # a circle of two nights loses nothing
+        site.routes["/a"] = note("after")
+        assert one_night(tmp_path, [address + "/a"]).refused == {}
+    assert [(row["id"], row["title"]) for row in gathered(tmp_path)] == [(address + "/a", "after")]
+    (archives := tmp_path / "archives").mkdir()
+    for path in tmp_path.glob("*.warc.gz"):
+        path.rename(archives / path.name)
+    replayed = [id_ for block in open_source(archives).blocks() for id_ in block.documents["id"].to_pylist()]
+    assert replayed == [address + "/a"]
+
+
+def test_a_picture_stays_when_it_cannot_be_had_and_is_marked_when_it_is_gone(tmp_path):
+    site = RoutedSite({"/cat.png": SiteAnswer(200, b"x", {"content-type": "image/png"})})
+    marked = []
+    with served(site) as address:
+        told = [FeedItem(address + "/cat.png", "A cat", "a grey cat", "ann", None, ("cat",))]
+        for answer in (site.routes["/cat.png"], SiteAnswer(503), SiteAnswer(404), site.routes["/cat.png"]):
+            site.routes["/cat.png"] = answer
+            vanished = one_night(tmp_path, [], told, retries=0).vanished
+            marked += [(row["id"], row["vanished_at"] is not None, vanished) for row in gathered(tmp_path)]
+    assert marked == [(address + "/cat.png", gone, int(gone)) for gone in (False, False, True, False)]

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 import httpcore
 
 from tagcore.readers.web.answers import NotTaken, store_answer
-from tagcore.readers.web.collection import Address, Collection
+from tagcore.readers.web.collection import BEYOND, Address, Collection
 from tagcore.readers.web.urls import BadUrl, canonical_url, origin_of
 from tasks.crawl.archive import Archive
 from tasks.crawl.fetch import Answer, Fetcher, Unreachable
@@ -104,12 +104,15 @@ class Crawler:
         self._wake = asyncio.Event()
         self._failure: BaseException | None = None
         self._uncommitted, self._committed = 0, time.monotonic()
-        self._known = sum(collection.counts().values())
 
     async def run(self) -> CrawlCounts:
         """Goes on until nothing waits; then the night is over."""
-        for address in self._collection.waiting():
-            self._enqueue(address)
+        room = self._collection.room()
+        for number, address in enumerate(self._collection.waiting()):
+            if number < room:
+                self._enqueue(address)
+            else:
+                self._refuse(address, BEYOND)
         try:
             while self._due or self._running:
                 if self._failure is not None:
@@ -269,14 +272,7 @@ class Crawler:
         )
         setattr(self.counts, became, getattr(self.counts, became) + 1)
         for new in discovered:
-            self._discovered(new)
-
-    def _discovered(self, address: Address) -> None:
-        if self._known >= self._settings.addresses:
-            self._refuse(address, "beyond the limit of addresses")
-        else:
-            self._known += 1
-            self._enqueue(address)
+            self._enqueue(new)
 
     def _follow(self, address: Address, location: str) -> None:
         try:
@@ -288,7 +284,7 @@ class Crawler:
             raise NotTaken(str(error)) from None
         self.counts.redirected += 1
         if new is not None:
-            self._discovered(new)
+            self._enqueue(new)
 
     def _try_later(self, site: _Site, address: Address, error: Unreachable) -> bool:
         self._tries[address.url] += 1
@@ -334,6 +330,9 @@ class Crawler:
             self._watch(self.counts)
 
     def _commit(self) -> None:
+        if left_out := self._collection.left_out:
+            self.counts.refused[BEYOND] += left_out
+            self._collection.left_out = 0
         if self._archive is not None:
             self._collection.archived(self._archive.path.name, self._archive.flush())
         self._collection.commit()

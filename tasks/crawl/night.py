@@ -43,7 +43,7 @@ def crawl(
     another one, as the demonstration site is, whose name no name service knows.
     """
     with _only_crawl(folder):
-        collection = Collection(folder / STATE)
+        collection = Collection(folder / STATE, settings.addresses)
         try:
             now = datetime.now(UTC)
             night = collection.begin_night(now)

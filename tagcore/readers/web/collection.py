@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from math import inf
 from pathlib import Path
 
 from tagcore.readers.web.feed import Feed, FeedItem
@@ -17,6 +18,7 @@ from tagcore.readers.web.page import Page
 from tagcore.readers.web.urls import host_and_port
 
 NOT_TEXT = "not text"  # why a picture is refused
+BEYOND = "beyond the limit of addresses"
 MOST_FOLLOWING = 500  # pages of one feed, sitemaps inside sitemaps
 _SCHEMA = """
 CREATE TABLE addresses (
@@ -74,9 +76,12 @@ class Address:
 
 
 class Collection:
-    """One file of sqlite. Not to be used by two crawls at once: `begin_night` takes it for this process."""
+    """One file of sqlite. Not to be used by two crawls at once: `begin_night` takes it for this process.
 
-    def __init__(self, path: Path | str) -> None:
+    It takes no address beyond the first `most`; `left_out` counts how often one was told.
+    """
+
+    def __init__(self, path: Path | str, most: float = inf) -> None:
         self.path = Path(path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
@@ -94,6 +99,8 @@ class Collection:
             raise ValueError(
                 f"{self.path}: a crawl of version {version}, expected at most {VERSION}; move it away to begin anew"
             )
+
+        self._known, self._most, self.left_out = sum(self.counts().values()), most, 0
 
     def begin_night(self, now: datetime) -> int:
         """Goes on with a night that has not ended; else begins one, in which all known addresses are asked again."""
@@ -114,17 +121,27 @@ class Collection:
         self.commit()
 
     def add(self, url: str, role: str, hops: int = 0) -> bool:
-        """Lets an address wait, unless it is known; says whether it is new."""
+        """Lets an address wait, unless it is known or beyond the limit; says whether it is new."""
         self._begin()
+        if self._known >= self._most:
+            self.left_out += not self._knows(url)
+            return False
         new = self._db.execute(
             "INSERT OR IGNORE INTO addresses (url, role, state, hops) VALUES (?, ?, 'waiting', ?)", (url, role, hops)
         )
+        self._known += new.rowcount
         return new.rowcount > 0
 
+    def room(self) -> float:
+        """How many of what waits are within the limit, which may have been a higher one before."""
+        counts = self.counts()
+        return self._most - (counts.total() - counts["waiting"] - counts[BEYOND])
+
     def waiting(self) -> list[Address]:
-        """Lists what waits, in order of address: feeds and the like before pages."""
+        """Lists what waits, in order of address: feeds and the like before pages, those that were stored before new."""
         rows = self._db.execute(
-            "SELECT url, role, hops, etag, modified FROM addresses WHERE state = 'waiting' ORDER BY role = 'page', url"
+            "SELECT url, role, hops, etag, modified FROM addresses a WHERE state = 'waiting' "
+            "ORDER BY role = 'page', NOT EXISTS (SELECT 1 FROM pages p WHERE p.url = a.url), url"
         )
         return [Address(*row) for row in rows]
 
@@ -162,6 +179,8 @@ class Collection:
         for item in items:
             if self.add(item.url, "page"):
                 new.append(item.url)
+            elif not self._knows(item.url):
+                continue
             time = _microseconds(item.time) if item.time else None
             self._db.execute(
                 "INSERT OR IGNORE INTO items VALUES (?, ?, ?, ?, ?)", (item.url, item.title, item.summary, time, night)
@@ -268,6 +287,9 @@ class Collection:
     def _begin(self) -> None:
         if not self._db.in_transaction:
             self._db.execute("BEGIN IMMEDIATE")
+
+    def _knows(self, url: str) -> bool:
+        return self._db.execute("SELECT 1 FROM addresses WHERE url = ?", (url,)).fetchone() is not None
 
     def _done(self, url: str, etag: str = "", modified: str = "") -> None:
         self._begin()

@@ -23,25 +23,24 @@ def looks_like_sitemap(head: bytes) -> bool:
 
 def read_sitemap(body: bytes, url: str) -> Sitemap:
     """Reads one sitemap; addresses that are none are left out. BadXml where it is no XML."""
-    found, inside = Sitemap(), ""
+    found, inside = Sitemap(), [""]
     letters: list[str] = []
 
     def start(name: str, attributes: dict[str, str]) -> None:
-        nonlocal inside
-        if name in ("url", "sitemap"):
-            inside = name
+        inside.append(name)
         letters.clear()
 
     def end(name: str) -> None:
-        if name != "loc" or not inside:
+        inside.pop()
+        listed = {"url": found.pages, "sitemap": found.sitemaps}.get(inside[-1])  # not that of a picture in a page
+        if name != "loc" or listed is None:
             return
         if len(found.pages) + len(found.sitemaps) >= MOST:
             raise BadXml(f"more than {MOST} addresses")
         try:
-            address = canonical_url("".join(letters), base=url)
+            listed.append(canonical_url("".join(letters), base=url))
         except BadUrl:
             return
-        (found.pages if inside == "url" else found.sitemaps).append(address)
 
     read_xml([body], start, end, letters.append)
     return found

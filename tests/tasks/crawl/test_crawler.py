@@ -197,3 +197,20 @@ def test_a_picture_stays_when_it_cannot_be_had_and_is_marked_when_it_is_gone(tmp
             vanished = one_night(tmp_path, [], told, retries=0).vanished
             marked += [(row["id"], row["vanished_at"] is not None, vanished) for row in gathered(tmp_path)]
     assert marked == [(address + "/cat.png", gone, int(gone)) for gone in (False, False, True, False)]
+
+
+def test_the_limit_of_addresses_holds_every_night(tmp_path):
+    site = RoutedSite({f"/{n}": note(f"page{n}") for n in range(10, 30)})
+    with served(site) as address:
+        listed = "".join(f"<url><loc>{address}{path}</loc></url>" for path in site.routes)
+        site.routes["/sitemap.xml"] = text(f"<urlset>{listed}</urlset>", "text/xml")
+        told = [FeedItem(address + "/29", tags=("a",))]
+        for limit, asked, left_out in ((5, 5, 16), (5, 5, 16 + 1), (3, 3, 16 + 1 + 2)):  # at last fewer than it knows
+            site.asked.clear()
+            counts = one_night(tmp_path, [address + "/sitemap.xml"], told, addresses=limit)
+            told = [*told, FeedItem(address + "/beyond", tags=("b",))][:2]
+            assert len(site.paths) == asked
+            assert counts.refused == {"beyond the limit of addresses": left_out}
+    assert len(gathered(tmp_path)) == 4
+    with closing(Collection(tmp_path / STATE)) as collection:
+        assert list(collection.rows("SELECT url, tag FROM taggings")) == [(address + "/29", "a")]

@@ -43,9 +43,15 @@ def test_what_is_no_feed_or_declares_entities_is_refused(body):
 def test_a_sitemap_lists_pages_and_sitemaps():
     head = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
     body = f"{head}<url><loc> /a </loc></url><url><loc>ftp://x/</loc></url><loc>/stray</loc></urlset>"
-    assert read_sitemap(body.encode(), HERE).pages == ["https://example.org/a", "https://example.org/stray"]
+    assert read_sitemap(body.encode(), HERE).pages == ["https://example.org/a"]
     index = "<sitemapindex><sitemap><loc>https://example.org/s.xml</loc></sitemap></sitemapindex>"
     assert read_sitemap(index.encode(), HERE).sitemaps == ["https://example.org/s.xml"]
+
+
+def test_pictures_and_videos_of_a_page_are_no_pages():
+    picture = '<i:image xmlns:i="http://www.google.com/schemas/sitemap-image/1.1"><i:loc>/a.png</i:loc></i:image>'
+    found = read_sitemap(f"<urlset><url>{picture}<loc>/a</loc>{picture}</url></urlset>".encode(), HERE)
+    assert (found.pages, found.sitemaps) == (["https://example.org/a"], [])
 
 
 @pytest.mark.parametrize(

@@ -190,47 +190,66 @@ def _require_text(url: str, headers: Mapping[str, str]) -> None:
 
 def _expand(body: bytes, limit: int) -> bytes:
     """Expands a packed sitemap within the limit."""
-    expander = zlib.decompressobj(31)
-    data = _raw(expander, body, limit + 1)
+    expander = _Expander("gzip")
+    data = expander.expand(body, limit + 1)
     if len(data) > limit:
         raise NotTaken("too large")
+    expander.require_end()
     return data
 
 
 async def _read(stream: AsyncIterator[bytes], encoding: str, limit: int, cut: bool = False) -> bytes:
     """Reads and expands a body, never much more than the limit of it; one that is longer is cut there or not taken."""
     encoding = encoding.strip().lower()
-    if encoding in ("", "identity"):
-        expander = None
-    elif encoding in ("gzip", "x-gzip", "deflate"):
-        expander = zlib.decompressobj(47 if encoding != "deflate" else 15)
-    else:
-        raise NotTaken("unknown encoding")
-    parts, size, first = [], 0, True
+    expander = None if encoding in ("", "identity") else _Expander(encoding)
+    parts, size = [], 0
     async for data in stream:
         if expander is not None:
-            try:
-                data = expander.decompress(data, limit + 1 - size)
-            except zlib.error:
-                if not first or encoding != "deflate":
-                    raise NotTaken("damaged body") from None
-                expander = zlib.decompressobj(-15)  # what many servers call deflate
-                data = _raw(expander, data, limit + 1 - size)
-        first = False
+            data = expander.expand(data, limit + 1 - size)
         parts.append(data)
         size += len(data)
-        if size > limit or (expander is not None and expander.unconsumed_tail):
+        if size > limit:
             if cut:
-                break
+                return b"".join(parts)
             raise NotTaken("too large")
+    if expander is not None:
+        expander.require_end()
     return b"".join(parts)
 
 
-def _raw(expander: "zlib._Decompress", data: bytes, limit: int) -> bytes:
-    try:
-        return expander.decompress(data, limit)
-    except zlib.error:
-        raise NotTaken("damaged body") from None
+class _Expander:
+    """Expands a body as it comes; NotTaken where it is damaged, ends too early or is packed in another way."""
+
+    def __init__(self, encoding: str) -> None:
+        if encoding not in ("gzip", "x-gzip", "deflate"):
+            raise NotTaken("unknown encoding")
+        self._kinds = [15, -15] if encoding == "deflate" else [47]  # many servers send deflate without its head
+        self._stream = zlib.decompressobj(self._kinds[0])
+        self._begun = self._over = False
+
+    def expand(self, data: bytes, most: int) -> bytes:
+        """Gives what has come, at most so many bytes of it; gzip may have several members, one after the other."""
+        out = b""
+        while data and len(out) < most and not self._over:
+            try:
+                out += self._stream.decompress(data, most - len(out))
+            except zlib.error:
+                if self._begun or len(self._kinds) == 1:
+                    raise NotTaken("damaged body") from None
+                self._stream, self._begun = zlib.decompressobj(self._kinds[1]), True
+                continue
+            self._begun = True
+            data = self._stream.unused_data
+            if not data.startswith(b"\x1f\x8b"):
+                self._over = len(data) > 1  # what else follows a member is no part of the body
+                break
+            self._stream = zlib.decompressobj(self._kinds[0])
+        return out
+
+    def require_end(self) -> None:
+        """Refuses a body that was cut."""
+        if self._begun and not self._stream.eof:
+            raise NotTaken("damaged body")
 
 
 def _retry_after(value: str) -> float | None:

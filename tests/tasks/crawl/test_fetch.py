@@ -3,11 +3,13 @@
 import asyncio
 import base64
 import gzip
+import zlib
 
 import pytest
 from pydantic import SecretStr
 
-from tasks.crawl.fetch import Fetcher, _retry_after
+from tagcore.readers.web.answers import NotTaken
+from tasks.crawl.fetch import Fetcher, _read, _retry_after
 from tasks.crawl.night import crawl
 from tasks.data_settings import CrawlSettings
 from tasks.demo_site.server import served
@@ -67,3 +69,38 @@ def test_a_login_is_used_and_written_down_nowhere(tmp_path, caplog, capfd):
 )
 def test_whatever_a_server_says_of_later_is_seconds_or_nothing(value, seconds):
     assert _retry_after(value) == seconds
+
+
+WORDS = " ".join(f"word{number * 7919 % 100_003}" for number in range(3000)).encode()
+RAW_DEFLATE = zlib.compress(WORDS)[2:-4]
+
+
+def body_of(sent: bytes, encoding: str, chunk: int, limit: int = 1 << 20) -> bytes:
+    async def chunks():
+        for first in range(0, len(sent), chunk):
+            yield sent[first : first + chunk]
+
+    return asyncio.run(_read(chunks(), encoding, limit))
+
+
+@pytest.mark.parametrize("chunk", [2, 3, 1 << 20])
+@pytest.mark.parametrize(
+    ("sent", "encoding"),
+    [
+        (gzip.compress(WORDS), "gzip"),
+        (gzip.compress(WORDS[:500]) + gzip.compress(WORDS[500:]), "gzip"),
+        (gzip.compress(WORDS) + b"\0 padding", "x-gzip"),
+        (zlib.compress(WORDS), "Deflate "),
+        (RAW_DEFLATE, "deflate"),
+        (WORDS, ""),
+    ],
+    ids=["gzip", "two members", "padded", "deflate", "raw deflate", "plain"],
+)
+def test_a_packed_body_is_read_whole_or_not_at_all(sent, encoding, chunk):
+    assert body_of(sent, encoding, chunk) == WORDS
+    with pytest.raises(NotTaken, match="too large"):
+        body_of(sent, encoding, chunk, len(WORDS) - 1)
+    if encoding and b"padding" not in sent:
+        with pytest.raises(NotTaken, match="damaged body"):
+            body_of(sent[: len(sent) // 2], encoding, chunk)
+    assert body_of(b"", encoding, chunk) == b""

@@ -98,7 +98,7 @@ def is_url_list(path: Path) -> bool:
     if not path.is_file() or path.suffix.lower() not in (".txt", ".urls", ".list", ""):
         return False
     with open(path, "rb") as file:
-        head = file.read(4096).decode(errors="replace")
+        head = file.read(4096).decode("utf-8-sig", errors="replace")
     first = next((line.strip() for line in head.splitlines() if line.strip() and not line.startswith("#")), "")
     return is_url(first)
 
@@ -106,7 +106,7 @@ def is_url_list(path: Path) -> bool:
 def read_url_list(path: Path) -> list[str]:
     """Reads addresses, one a line; empty lines and those that begin with # are none. BadUrl names the line."""
     found = []
-    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+    for number, line in enumerate(path.read_text(encoding="utf-8-sig", errors="replace").splitlines(), 1):
         if (address := line.strip()) and not address.startswith("#"):
             try:
                 found.append(canonical_url(address))

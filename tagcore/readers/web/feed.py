@@ -8,12 +8,13 @@ from typing import Any
 
 from tagcore.readers.lengths import LONGEST
 from tagcore.readers.web.charsets import decode_page
-from tagcore.readers.web.urls import BadUrl, canonical_url
+from tagcore.readers.web.urls import BadUrl, canonical_url, is_url
 from tagcore.readers.web.xml_events import BadXml
 from tagcore.text.html import strip_html
 
 MOST_ITEMS = 10_000
 _FEED = re.compile(rb"<(?:\w+:)?(?:rss|feed|RDF)[\s>]")
+_HTML = re.compile(rb"<(?:html|head|body|svg|!doctype\s+html)\b", re.IGNORECASE)
 _ENTITIES = re.compile(r"<!ENTITY", re.IGNORECASE)
 _LONGEST_SUMMARY = 100_000
 
@@ -39,8 +40,9 @@ class Feed:
 
 
 def looks_like_feed(head: bytes) -> bool:
-    """Whether a document begins as a feed."""
-    return bool(_FEED.search(head[:2000]))
+    """Whether a document begins as a feed, and not as a page with data in its pictures."""
+    root = _FEED.search(head[:2000])
+    return root is not None and not _HTML.search(head[: root.start()])
 
 
 def read_feed(body: bytes, url: str, content_type: str = "") -> Feed:
@@ -68,7 +70,8 @@ def read_feed(body: bytes, url: str, content_type: str = "") -> Feed:
 
 
 def _item(entry: Any, base: str) -> FeedItem | None:
-    named = entry.get("link") or entry.get("id")
+    id_ = entry.get("id") or ""
+    named = entry.get("link") or (id_ if is_url(id_) else "")  # an id may be any number
     if not named:
         return None
     try:

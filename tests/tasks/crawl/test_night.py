@@ -148,6 +148,9 @@ def test_a_list_of_addresses_is_one_a_line(tmp_path):
     path.write_text("# mine\nhttp://example.org/a#x\n\nhttps://example.org/b\n")
     assert is_url_list(path)
     assert read_url_list(path) == ["http://example.org/a", "https://example.org/b"]
+    path.write_bytes(b"\xef\xbb\xbfhttp://example.org/a\r\n")  # as editors of Windows write it
+    assert is_url_list(path)
+    assert read_url_list(path) == ["http://example.org/a"]
     path.write_text("http://example.org/a\nnot one\n")
     with pytest.raises(ValueError, match="line 2"):
         read_url_list(path)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tagcore.readers.web.feed import read_feed
+from tagcore.readers.web.feed import looks_like_feed, read_feed
 from tagcore.readers.web.sitemap import read_sitemap
 from tagcore.readers.web.xml_events import BadXml, read_xml
 
@@ -32,6 +32,27 @@ def test_rss_is_read_too():
     </channel></rss>"""
     (item,) = read_feed(body, HERE).items
     assert (item.url, item.user, item.tags) == ("http://a.org/", "ben", ("soup",))
+
+
+def test_an_id_is_an_address_only_where_it_looks_like_one():
+    ids = ("12345", "/a", "urn:x:1", "https://example.org/b")
+    entries = "".join(f'<item><title>t</title><guid isPermaLink="false">{id_}</guid></item>' for id_ in ids)
+    body = f'<rss version="2.0"><channel><title>t</title>{entries}</channel></rss>'
+    assert [item.url for item in read_feed(body.encode(), HERE).items] == ["https://example.org/b"]
+
+
+@pytest.mark.parametrize(
+    ("head", "feed"),
+    [
+        (b'<?xml version="1.0"?>\n<!-- rss --><rss version="2.0">', True),
+        (b"\xef\xbb\xbf<rdf:RDF xmlns:rdf='x'>", True),
+        (b"<!doctype html><title>Rye</title><p><svg><metadata><rdf:RDF>", False),
+        (b"<HTML><svg><metadata><rdf:RDF>", False),
+        (b"<title>Rye</title><svg ><metadata><rdf:RDF>", False),
+    ],
+)
+def test_a_page_with_data_in_its_pictures_is_no_feed(head, feed):
+    assert looks_like_feed(head) is feed
 
 
 @pytest.mark.parametrize("body", [LAUGHS + b"<rss><channel/></rss>", b"<html>no feed</html>", b"", b"\0" * 100])

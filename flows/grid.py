@@ -35,7 +35,7 @@ def curve_setting(recipe: Recipe) -> str | None:
 
 def models_in_tables(recipe: Recipe) -> list[ModelSettings]:
     """The models as tables name them: where every split has a search of its own, without the values that it chose."""
-    if not recipe.searches_each_split:
+    if recipe.tuning is None or not recipe.searches_each_split:
         return recipe.all_models()
     return [
         model.at(dict.fromkeys(recipe.space_of(model), "tuned")).model_copy(update={"called": model.called})

@@ -37,6 +37,7 @@ class Job:
     which: str = ""  # of several jobs of the same model, as it is told: data, split, seed
     label: str = ""  # its name in tables; the model's own where none is given
     start: Start | None = None  # of a night: from the model of the night before, or from nothing
+    number: int = 0  # of its model among all of the recipe, of which some may be left out
     views: tuple[Path, ...] = ()  # what was prepared side by side, where that is more than one kind of features
 
     def __post_init__(self) -> None:
@@ -68,7 +69,7 @@ def build_jobs(
         documents = [point, f"split {split.seed}" if len(recipe.seeds) > 1 and recipe.split.redraw else ""]
         documents += [f"share {split.train_seed}"] if len(recipe.seeds) > 1 and recipe.split.resample else []
         which = _told([*documents, f"seed {seed}" if len(recipe.seeds) > 1 else ""])
-        for asked in recipe.all_models():
+        for number, asked in enumerate(recipe.all_models()):
             model = preparer.as_read(asked)
             prepared = preparer.prepare(model, split, _told(documents))
             if model.most_cells is not None and (cells := kind.cells(prepared)) > model.most_cells:
@@ -80,7 +81,7 @@ def build_jobs(
             if len(views) > 1:
                 prepared = run_task(join_views, views=views, workspace=workspace)
             start = None if night is None else night.start(model, seed, prepared)
-            jobs.append(Job(model, prepared, seed, which, start=start, views=tuple(views)))
+            jobs.append(Job(model, prepared, seed, which, start=start, number=number, views=tuple(views)))
     if not jobs:
         raise ValueError(f"{recipe.name}: every model is left out: the data have more words × tags than most_cells")
     return jobs

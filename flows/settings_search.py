@@ -41,7 +41,7 @@ def plan_jobs(recipe: Recipe, data: Path, workspace: Workspace, point: str = "")
         chosen = choose_features(recipe.model_copy(update={"seeds": [seed]}), data, workspace)
         tuned = tune_models(chosen, data, workspace)
         of_seed = build_jobs(tuned, data, workspace, " ".join(filter(None, [point, f"seed {seed}"])))
-        jobs += [replace(job, label=label) for job, label in zip(of_seed, labels, strict=True)]
+        jobs += [replace(job, label=labels[job.number]) for job in of_seed]
     return jobs
 
 

@@ -29,7 +29,10 @@ def searches(monkeypatch):
         settings_search,
         "build_jobs",
         lambda recipe, corpus, workspace, point="": [
-            Job(model, Path("features"), seed) for seed in recipe.seeds for model in recipe.all_models()
+            Job(model, Path("features"), seed, number=number)
+            for seed in recipe.seeds
+            for number, model in enumerate(recipe.all_models())
+            if model.most_cells is None
         ],
     )
 
@@ -114,6 +117,24 @@ def test_a_redrawn_split_has_a_search_of_its_own(searches, monkeypatch, tmp_path
     assert comparison.lines == {
         "Ridge alpha=tuned tol=0.1": ("Ridge alpha=tuned tol=0.1", 500.0), "KNN": ("KNN", 500.0)
     }  # fmt: skip
+
+
+def test_a_model_that_is_left_out_of_a_redrawn_split_leaves_the_others_their_names(searches, monkeypatch, tmp_path):
+    monkeypatch.setattr(settings_search, "signed_value", lambda evaluation, measure: float(evaluation.name[-3:]))
+    models = [{"model": "BOMC", "most_cells": 10}, {"model": "Ridge", "grid": {"alpha": [0.5, 8.0]}}, {"model": "KNN"}]
+    recipe = load_recipe("nightly", {**REDRAWN, "models": models})
+    jobs = settings_search.plan_jobs(recipe, Path("corpus"), workspace_at(tmp_path))
+    assert [(job.seed, job.label) for job in jobs] == [
+        (seed, label) for seed in (4, 5, 6) for label in ("Ridge alpha=tuned", "KNN")
+    ]
+
+
+def test_a_choice_for_every_split_leaves_the_points_of_grids_their_names(searches, tmp_path):
+    models = [{"model": "Ridge", "grid": {"alpha": [0.5, 8.0]}}, {"model": "KNN"}]
+    settings = {**REDRAWN, "models": models, "choice": {"options": [{"features.stem": "english"}]}}
+    del settings["tuning"]
+    jobs = settings_search.plan_jobs(load_recipe("nightly", settings), Path("corpus"), workspace_at(tmp_path))
+    assert [job.label for job in jobs] == ["Ridge alpha=0.5", "Ridge alpha=8.0", "KNN"] * 3
 
 
 def test_one_search_serves_all_seeds_of_one_split(searches, monkeypatch, tmp_path):

@@ -51,6 +51,14 @@ def jobs_of(tmp_path, **settings):
     return of_recipe.build_jobs(recipe, tmp_path / "corpus", workspace_at(tmp_path))
 
 
+def test_jobs_know_their_models_where_some_are_left_out(built, monkeypatch, tmp_path):
+    kind = SimpleNamespace(preparation=data_kinds.kind_of("documents").preparation, cells=lambda prepared: 1000)
+    monkeypatch.setattr(of_recipe, "kind_of", lambda name: kind)
+    models = [{"model": "Popular"}, {"model": "BOMC", "most_cells": 10}, {"model": "KNN"}]
+    jobs = jobs_of(tmp_path, models=models, seeds=[0, 1])
+    assert [(job.model.model, job.number) for job in jobs] == [("Popular", 0), ("KNN", 2)] * 2
+
+
 def test_seeds_share_one_split_unless_it_is_redrawn(built, tmp_path):
     settings = {"seeds": [0, 3], "split.seed": 10, "split.kind": "drawn"}
     jobs = jobs_of(tmp_path, **settings)

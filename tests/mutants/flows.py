@@ -8,6 +8,13 @@ _TUNING = "flows/settings_search.py"
 
 FLOWS = (
     Fault(
+        "a model after one that is left out has its name",
+        _JOBS,
+        "start=start, number=number, views=",
+        "start=start, number=len(jobs) % len(recipe.all_models()), views=",
+        "tests/flows/test_stages.py",
+    ),
+    Fault(
         "models are compared with one that there is not",
         "flows/recipes.py",
         "    _require_model_to_compare_with(recipe, str(path))\n",

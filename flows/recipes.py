@@ -37,14 +37,19 @@ def load_recipe(
         raise RecipeError(f"{path}: not readable as TOML ({error})") from error
     plain.setdefault("name", path.stem)
     plain = {**(usual or {}), **plain}
-    chosen = list(plain.get("chosen_features", [] if shipped else plain.get("features", {})))
+    chosen = _names(plain.get("chosen_features", [] if shipped else plain.get("features")))
     for setting, value in (overrides or {}).items():
         set_value(plain, setting, value)
-        chosen += list(value) if setting == "features" else [setting.removeprefix("features.")]
+        chosen += _names(value) if setting == "features" else [setting.removeprefix("features.")]
     plain["chosen_features"] = [name for name in chosen if name in FeatureSettings.model_fields]
     recipe = parse_recipe(plain, str(path), asked=overrides or ())
     _require_model_to_compare_with(recipe, str(path))
     return recipe
+
+
+def _names(features: Any) -> list[str]:
+    """The names that stand in a group of features or in a list; none in what is neither, which is refused later."""
+    return list(features) if isinstance(features, dict | list) else []
 
 
 def recipe_to_tune(recipe: Recipe, models: list[str]) -> Recipe:

@@ -241,11 +241,11 @@ def parse_recipe(plain: dict[str, Any], where: str, asked: Collection[str] = ())
         first = error.errors()[0]
         if not first["loc"]:  # settings that do not go together: the message names them
             raise RecipeError(f"{where}: {first['msg'].removeprefix('Value error, ')}") from error
-        setting = ".".join(str(part) for part in first["loc"])
+        parts = [str(part) for part in first["loc"]]
+        setting = ".".join(part for part in parts if not part.startswith("function-"))  # pydantic's name of a check
         if first["type"] == "extra_forbidden":
-            raise RecipeError(
-                f"{where}: there is no setting {setting}; {settings_beside(Recipe, first['loc'])}"
-            ) from error
+            there = settings_beside(Recipe, first["loc"])
+            raise RecipeError(f"{where}: there is no setting {setting}{there and f'; {there}'}") from error
         more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
         place = "" if any(f"{setting}.".startswith(f"{name}.") for name in asked) else f"{where}: "
         given, wrong = without_logins(repr(first["input"])), first["msg"].removeprefix("Value error, ")

@@ -1,21 +1,32 @@
 """Names of the settings that there are, for whoever mistyped one."""
 
 from difflib import get_close_matches
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
 
 
 def settings_beside(root: type[BaseModel], place: tuple[str | int, ...]) -> str:
-    """Tells which settings there are in the group of `root` where an unknown one was found."""
-    group: Any = root
+    """Tells which settings there are in the group of `root` where an unknown one was found; nothing where that is no
+    group of settings that we know by name."""
+    annotation: Any = root
     for part in place[:-1]:
-        if isinstance(part, str):
-            group = _group_in(group.model_fields[part].annotation)
+        annotation = _step_into(annotation, part)
+    group = _group_in(annotation)
+    if group is None:
+        return ""
     names = list(group.model_fields)
     close = get_close_matches(str(place[-1]), names, 1)
     meant = f"perhaps {close[0]} is meant; " if close else ""
     return f"{meant}expected one of {', '.join(names)}"
+
+
+def _step_into(annotation: Any, part: str | int) -> Any:
+    """The annotation of what stands at a part of a place: a setting of a group, or a key of a dictionary."""
+    if get_origin(annotation) is dict:
+        return get_args(annotation)[1]
+    field = getattr(_group_in(annotation), "model_fields", {}).get(part)
+    return annotation if field is None else field.annotation  # no field: an item of a list, or a kind of a union
 
 
 def _group_in(annotation: Any) -> Any:

@@ -136,7 +136,7 @@ FLOWS = (
     Fault(
         "a data card beats what a user set",
         "flows/recipes.py",
-        '        chosen += list(value) if setting == "features" else [setting.removeprefix("features.")]\n',
+        '        chosen += _names(value) if setting == "features" else [setting.removeprefix("features.")]\n',
         "",
         "tests/tasks/test_recipe.py tests/flows/test_stages.py",
     ),

@@ -233,6 +233,36 @@ def test_a_mistyped_setting_is_told_which_there_are(typed, message):
         load_recipe("nightly", {typed: 1})
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            {"search": {"KNN": {"n_neighbors": {"low": 5, "high": 50, "step": 5}}}, "tuning": {"sampler": "tpe"}},
+            r"there is no setting search\.KNN\.n_neighbors\.step; expected one of low, high, log$",
+        ),
+        (
+            {"search": {"KNN": {"n_neighbors": {"low": 5}}}, "tuning": {"sampler": "tpe"}},
+            r"^search\.KNN\.n_neighbors\.high = {'low': 5}: Field required",
+        ),
+        (
+            {"models": [{"model": "KNN", "features": {"stemm": "english"}}]},
+            r"there is no setting models\.0\.features\.stemm$",
+        ),
+        ({"features": 1}, r"^features = 1: Input should be a valid dictionary"),
+    ],
+)
+def test_a_mistake_within_a_dictionary_is_named(settings, message):
+    with pytest.raises(RecipeError, match=message):
+        load_recipe("nightly", settings)
+
+
+def test_features_that_are_no_group_are_refused_in_a_file(tmp_path):
+    path = tmp_path / "bad.toml"
+    path.write_text('features = 1\n[[models]]\nmodel = "KNN"\n')
+    with pytest.raises(RecipeError, match=r"bad\.toml: features = 1: Input should be a valid dictionary"):
+        load_recipe(str(path))
+
+
 def test_a_mistyped_setting_of_a_model_is_told_which_there_are():
     with pytest.raises(
         RecipeError, match=r"no setting models\.0\.parms; perhaps params is meant; expected one of model"

@@ -69,6 +69,7 @@ def nightly(recipe: Recipe, full: bool = False) -> NightlyResult:
     with tell_of_failure(workspace.settings, name):
         champion_measure(recipe.measures.primary, recipe.data.kind)  # said now, not when there is one to compare with
         require_reachable(workspace.registry)
+        workspace.cluster.backend.require_reachable()
         premises = premises_of(recipe)  # before anything is read: what changes from here on is for the next night
         with only_run(workspace.registry, name), noted_steps() as steps:
             night, stored = follow(recipe.model_copy(update={"seeds": recipe.seeds[:1]}), name, workspace, full)

@@ -115,6 +115,11 @@ def _services(home: Path | None) -> list[tuple[str, Callable[[], str]]]:
         server = server_status(settings().state)
         return f"server at {server.url}" if server else "no server running; `tagflow run` starts one"
 
+    def cluster() -> str:
+        from tasks.cluster.backends import Cluster
+
+        return Cluster.of(settings()).backend.require_reachable()
+
     def registry() -> str:
         from tasks.registry.client import champions, require_reachable
         from tasks.workspace import open_workspace
@@ -135,6 +140,7 @@ def _services(home: Path | None) -> list[tuple[str, Callable[[], str]]]:
         ("configuration", configuration),
         ("state folder", state_folder),
         ("Prefect", prefect),
+        ("cluster", cluster),
         ("registry", registry),
         ("numba", numba),
     ]

@@ -28,7 +28,7 @@ def prepare(home: Path | None, say: Callable[[str], None], cluster: str | None =
 
     logging.raiseExceptions = False  # a log line that Prefect's server cannot take is no news beside the error itself
     settings = load_settings(home=home, cluster=cluster)
-    Cluster.of(settings)  # a wrong setting is told now, not when the server has started
+    Cluster.of(settings).backend.require_reachable()  # told now, not when the server has started and data are read
     require_writable(settings.state)
     os.environ["TAGFLOW_HOME"] = str(settings.state)  # flows read their own settings, here or on a worker
     os.environ["TAGFLOW_CLUSTER"] = settings.cluster

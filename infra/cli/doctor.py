@@ -7,7 +7,7 @@ from infra.cli.options import HomeOption, JsonOption
 
 
 def doctor(home: HomeOption = None, as_json: JsonOption = False) -> None:
-    """Check this machine and this configuration: packages, settings, the state folder, Prefect, the registry.
+    """Check this machine and its configuration: packages, settings, state folder, Prefect, the cluster, the registry.
 
     Exit code 0 if all is well, 1 if something would keep `tagflow run` from working.
     """

@@ -55,7 +55,7 @@ def ingest(
     )
     for line in _recognised(recipe):
         console.say(line)
-    with console.session(home):
+    with console.session(home, "none"):  # nothing is trained
         from flows.stages import ingest as read_corpus
         from tasks.workspace import open_workspace
 

@@ -7,11 +7,13 @@ subclass of `Backend` (of `DaskBackend` where Dask runs it) and a line in `parse
 """
 
 import re
+import socket
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from tagcore.shards import Executor
     from tasks.cluster.dask_executor import Traffic
     from tasks.settings import Settings
+
+_ANSWER_SECONDS = 5
 
 FORMS = "none, local:N, tcp://HOST:PORT, tls://HOST:PORT or kubernetes:NAME"
 
@@ -33,6 +37,10 @@ class Backend(ABC):
     def task_limit(self) -> int | None:
         """How many tasks may be at work at a time; None for as many as there are workers once it is open."""
         return None
+
+    def require_reachable(self) -> str:
+        """Says what is found of it before a run; an error within seconds where a run could not reach it."""
+        return f"{self}: opened by each run"
 
     @abstractmethod
     def open_executor(
@@ -105,6 +113,12 @@ class Tls:
     cert: Path
     key: Path
 
+    def require_files(self) -> None:
+        """Raises ValueError for a file that is not there."""
+        for name, path in vars(self).items():
+            if not path.is_file():
+                raise ValueError(f"cluster_{name}={path}: no such file")
+
 
 @dataclass(frozen=True)
 class Scheduler(DaskBackend):
@@ -116,6 +130,19 @@ class Scheduler(DaskBackend):
     def __post_init__(self) -> None:
         if self.address.startswith("tls://") and self.tls is None:
             raise ValueError(f"{self.address}: set cluster_ca, cluster_cert and cluster_key, the files to speak to it")
+
+    def require_reachable(self) -> str:
+        """Says that something answers at the address; whether it is a scheduler is for the run to find out."""
+        if self.tls is not None:
+            self.tls.require_files()
+        place = urlsplit(self.address)
+        if place.hostname is None or place.port is None:
+            raise ValueError(f"{self.address}: expected the address of a scheduler, such as tcp://HOST:8786")
+        try:
+            socket.create_connection((place.hostname, place.port), _ANSWER_SECONDS).close()
+        except OSError as error:
+            raise ConnectionError(f"{self.address}: no scheduler answers there ({error})") from None
+        return f"{self.address} answers"
 
     def open_client(self) -> "AbstractContextManager[Client]":
         from tasks.cluster.connect import address_client

@@ -99,9 +99,7 @@ def address_client(address: str, tls: Tls | None) -> Iterator[Client]:
 
 
 def _security(tls: Tls) -> Security:
-    for name, path in vars(tls).items():
-        if not path.is_file():
-            raise ValueError(f"cluster_{name}={path}: no such file")
+    tls.require_files()
     return Security(
         tls_ca_file=str(tls.ca), tls_client_cert=str(tls.cert), tls_client_key=str(tls.key), require_encryption=True
     )

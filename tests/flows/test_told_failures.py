@@ -36,3 +36,12 @@ def test_data_that_is_gone_is_told(told, tmp_path, monkeypatch):
     with pytest.raises((ValueError, OSError)):
         nightly.fn(load_recipe("nightly", {"data.source": str(tmp_path / "gone.jsonl")}))
     assert "gone.jsonl" in json.loads(told.read_text())["error"]
+
+
+def test_a_cluster_out_of_reach_is_told_before_data_are_read(told, monkeypatch):
+    monkeypatch.setattr("flows.nightly.require_reachable", lambda registry: None)
+    monkeypatch.setattr("flows.nightly.ingest", lambda *_: pytest.fail("data were read"))
+    monkeypatch.setenv("TAGFLOW_CLUSTER", "tcp://127.0.0.1:9")
+    with pytest.raises(ConnectionError):
+        nightly.fn(load_recipe("demo", {}))
+    assert "tcp://127.0.0.1:9: no scheduler answers there" in json.loads(told.read_text())["error"]

@@ -74,6 +74,22 @@ def test_what_is_no_prefect_api_is_named(answers, status, kind, what):
         require_prefect(answers(status, kind))
 
 
+@pytest.mark.parametrize(
+    ("address", "state", "found"),
+    [
+        ("none", "ok", "none: opened by each run"),
+        ("local:2", "ok", "local:2: opened by each run"),
+        ("tcp://127.0.0.1:9", "bad", "tcp://127.0.0.1:9: no scheduler answers there ("),
+        ("tcp://127.0.0.1", "bad", "tcp://127.0.0.1: expected the address of a scheduler, such as tcp://HOST:8786"),
+    ],
+)
+def test_a_cluster_is_asked(monkeypatch, prefect_check, tmp_path, address, state, found):
+    monkeypatch.setenv("TAGFLOW_CLUSTER", address)
+    check = {check.name: check for check in all_checks(tmp_path)}["cluster"]
+    assert check.state == state
+    assert check.found.startswith(found)
+
+
 def test_the_exit_code_says_whether_a_run_would_work(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("TAGFLOW_PREFECT", f"{NOWHERE}/api")
     with pytest.raises(SystemExit) as ended:

@@ -10,6 +10,13 @@ _PARTS = "tests/infra/stack/test_parts.py"
 
 INFRA = (
     Fault(
+        "a cluster out of reach is noticed when data are read",
+        "infra/session.py",
+        "Cluster.of(settings).backend.require_reachable()",
+        "Cluster.of(settings)",
+        "tests/infra/test_session.py",
+    ),
+    Fault(
         "a search by the usual sampler, whatever the recipe says",
         "infra/cli/tune.py",
         "for setting, value in typed.items() if value is not None}",

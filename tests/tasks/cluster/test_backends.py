@@ -1,5 +1,6 @@
 """The setting `cluster`: what each form means, and what a wrong one tells."""
 
+import socket
 import subprocess
 import sys
 import threading
@@ -96,3 +97,13 @@ def test_an_address_where_nobody_answers_is_named(tmp_path: Path, monkeypatch: p
     silent = Cluster(Scheduler("tcp://127.0.0.1:1"), tmp_path)
     with pytest.raises(ClusterLostError, match="no scheduler answers there"), silent.open():
         pass
+
+
+def test_a_scheduler_is_asked_whether_it_answers():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        assert Scheduler(f"tcp://{address}").require_reachable() == f"tcp://{address} answers"
+        with pytest.raises(ValueError, match="cluster_ca=ca: no such file"):
+            Scheduler(f"tls://{address}", TLS).require_reachable()
+    with pytest.raises(ConnectionError, match="no scheduler answers there"):
+        Scheduler(f"tcp://{address}").require_reachable()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from infra.cli.console import Console
+from infra.cli.into import require_place
 from infra.cli.options import (
     ClusterOption,
     DataOption,
@@ -97,6 +98,8 @@ def experiment(
     from infra.cli.results import write_experiment
 
     console = Console(as_json)
+    if into is not None:
+        require_place(into)
     chosen = recipe_from_options(
         preset, data, set_, skip_bad_rows, without=without or [], data_name=name, options=option, several_sets=True
     )

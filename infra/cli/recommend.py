@@ -1,11 +1,12 @@
 """`tagflow recommend`: items for users, or for someone unknown who tells some tags."""
 
-import json
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from infra.cli.console import Console
+from infra.cli.json_text import json_encoder
 from infra.cli.options import HomeOption
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def recommend(
 def _show(console: Console, asked: dict, found: "list[Recommendation]") -> None:
     if console.as_json:
         items = [{"item": r.item, "title": r.told, "score": r.score} for r in found]
-        print(json.dumps({**asked, "items": items}, ensure_ascii=False))
+        print(json_encoder(sys.stdout)({**asked, "items": items}))
         return
     who = asked.get("user") or ", ".join(asked["tags"])
     print(f"{who} → " + (", ".join(f"{r.told} {r.score:.2f}" for r in found) or "nothing is left to recommend"))

@@ -13,6 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from infra.cli.explanation import explanation_data, one_line, show_explanation, topic_data
+from infra.cli.into import require_place
+from infra.cli.json_text import json_encoder
 
 if TYPE_CHECKING:
     from tagcore.models.blend.estimator import Voice
@@ -23,7 +25,6 @@ JSON_ENDINGS, PARQUET = (".jsonl", ".ndjson"), ".parquet"
 _SCHEMA = pa.schema(
     [("id", pa.string()), ("tags", pa.list_(pa.string())), ("scores", pa.list_(pa.float64())), ("known_words", "int64")]
 )
-_encode = json.JSONEncoder(ensure_ascii=False).encode  # made once: json.dumps would make one for each text
 
 
 class Tagged(NamedTuple):
@@ -67,10 +68,11 @@ class JsonLines:
 
     def __init__(self, stream: IO[str], ids: bool, words: int, calibrated: bool) -> None:
         self._stream, self._ids, self._words, self._calibrated = stream, ids, words, calibrated
+        self._encode = json_encoder(stream)  # made once: json.dumps would make one for each text
 
     def write(self, batch: list[Tagged]) -> None:
         for text in batch:
-            self._stream.write(_encode(self._plain(text)) + "\n")
+            self._stream.write(self._encode(self._plain(text)) + "\n")
         self._stream.flush()
 
     def _plain(self, text: Tagged) -> dict[str, Any]:
@@ -107,8 +109,7 @@ def require_form(path: Path, explain: bool) -> None:
         raise ValueError(f"{path}: expected a name that ends in {', '.join(JSON_ENDINGS)} or {PARQUET}")
     if explain and path.suffix == PARQUET:
         raise ValueError(f"{path}: explanations are written as JSON lines, expected a name that ends in .jsonl")
-    if not path.parent.is_dir():
-        raise ValueError(f"{path}: there is no folder {path.parent}")
+    require_place(path)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from infra.cli.console import Console
+from infra.cli.into import require_place
 from infra.cli.options import (
     ClusterOption,
     DataOption,
@@ -68,6 +69,8 @@ def tune(
     from tasks.model_parameters import require_parameters
 
     console = Console(as_json)
+    if into is not None:
+        require_place(into)
     typed = {"tuning.sampler": sampler, "tuning.trials": trials}
     more = {setting: value for setting, value in typed.items() if value is not None}
     chosen = recipe_from_options(

@@ -40,12 +40,14 @@ class DaskProcesses:
         self.client.wait_for_workers(count, timeout=600)
 
     def kill_worker(self) -> int:
-        """Kills the oldest worker; returns how many values it held."""
-        oldest = self.workers.pop(0)
-        (address,) = (a for a, pid in self.client.run(os.getpid).items() if pid == oldest.pid)
-        held = len(self.client.has_what([address])[address])
-        self._end(oldest)
-        return held
+        """Kills the worker that holds most values, of several the oldest: shards may lie on some workers alone. Returns
+        how many it held."""
+        addresses = {pid: address for address, pid in self.client.run(os.getpid).items()}
+        held = {address: len(values) for address, values in self.client.has_what().items()}
+        fullest = max(self.workers, key=lambda worker: held[addresses[worker.pid]])
+        self.workers.remove(fullest)
+        self._end(fullest)
+        return held[addresses[fullest.pid]]
 
     def kill_scheduler(self) -> None:
         self._end(self.scheduler)

@@ -1,14 +1,16 @@
 """The few best tags of the few most similar documents: the vector similarity baseline of PMM."""
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
 from tagcore.base import best_k, require_array, require_csr
-from tagcore.baselines.knn.estimator import Postings, inverted_index
+from tagcore.baselines.knn.index import Columns, Postings, columns_of, inverted_index
 from tagcore.baselines.knn.kernel import score_rows, suggest_rows
 from tagcore.baselines.popular import document_shares, require_shares
 from tagcore.features.rows import Rows, load_all
-from tagcore.numeric.read_only import freeze, frozen_rows
+from tagcore.numeric.read_only import freeze, frozen_arrays_of, frozen_rows
 from tagcore.parameters import Choice, Whole, WholeOrShare, limits
 from tagcore.tag_model import TagModel
 from tagcore.text.selection import SelectWords
@@ -81,7 +83,7 @@ class VectorSimilarity(TagModel):
 
     def _scores(self, X: sp.csr_matrix) -> np.ndarray:
         votes, voters = np.zeros((X.shape[0], self.n_labels_)), np.empty(X.shape[0], np.int64)
-        score_rows(*frozen_rows(self._selected(X), np.float64), *self._kernel_arguments(), votes, voters)
+        score_rows(*frozen_rows(self._selected(X), np.float64), *self._kernel_arguments(X.shape[0]), votes, voters)
         return np.where(voters[:, None] > 0, _with_shares(votes, self.shares_), self.shares_)
 
     def _top_k(self, X: sp.csr_matrix, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -97,7 +99,7 @@ class VectorSimilarity(TagModel):
         """Gives the k best of at most `width` suggested tags and of the most common others."""
         n = X.shape[0]
         suggested, votes, voters = np.zeros((n, width), np.int64), np.zeros((n, width)), np.empty(n, np.int64)
-        suggest_rows(*frozen_rows(self._selected(X), np.float64), *self._kernel_arguments(), suggested, votes, voters)
+        suggest_rows(*frozen_rows(self._selected(X), np.float64), *self._kernel_arguments(n), suggested, votes, voters)
         most_common = best_k(self.shares_[None], k + width)[0]  # k of these at least are not suggested
         common_tags = np.repeat(most_common, n, axis=0)
         repeated = (common_tags[:, :, None] == np.where(votes > 0, suggested, -1)[:, None, :]).any(axis=2)
@@ -111,9 +113,11 @@ class VectorSimilarity(TagModel):
     def _selected(self, X: sp.csr_matrix) -> sp.csr_matrix:
         return X if self.words_.size == X.shape[1] else X[:, self.words_]
 
-    def _kernel_arguments(self) -> tuple[Postings, Postings, int, float]:
-        index = freeze((self.word_starts_, self.documents_, self.weights_))
-        return index, freeze(self._tagging()), min(self.n_documents, self.tag_starts_.size - 1), 1.0
+    def _kernel_arguments(self, questions: int) -> tuple[tuple[*Postings, *Columns], Postings, int, float]:
+        n = self.tag_starts_.size - 1
+        frozen: Any = frozen_arrays_of(self, self.word_starts_, self.documents_, self.weights_)
+        index = (*frozen, *columns_of(self, frozen, n, questions))
+        return index, freeze(self._tagging()), min(self.n_documents, n), 1.0
 
     def _tagging(self) -> Postings:
         return self.tag_starts_, self.tag_ids_, np.ones(self.tag_ids_.size, np.float32)

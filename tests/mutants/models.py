@@ -20,6 +20,27 @@ _SGPS = "tests/tagcore/models/sgps"
 
 MODELS = (
     Fault(
+        "columns of common words outlive the index that they were made of",
+        "tagcore/baselines/knn/index.py",
+        "if known is None or not known.are_of(postings):",
+        "if known is None:",
+        f"{_BASELINES}/test_knn.py",
+    ),
+    Fault(
+        "columns of common words hold presence instead of weights",
+        "tagcore/baselines/knn/index.py",
+        "column[documents[of_word]] = weights[of_word]",
+        "column[documents[of_word]] = 1.0",
+        f"{_BASELINES}/test_knn.py",
+    ),
+    Fault(
+        "a search for length scales sees a part of the rows where they are few",
+        "tagcore/models/sgps/learning.py",
+        "(n if n <= FEW_ROWS else SEARCHED_ROWS)",
+        "SEARCHED_ROWS",
+        f"{_SGPS}/test_estimator.py -k searched",
+    ),
+    Fault(
         "links that others chose are lost where a known user is touched",
         "tagcore/models/tagicofi/growing.py",
         "if model.n_neighbors is not None:  # either may have chosen a link",

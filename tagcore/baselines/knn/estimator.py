@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from tagcore.base import best_k, require_csr, restore_on_failure
+from tagcore.baselines.knn.index import Columns, Postings, columns_of, inverted_index
 from tagcore.baselines.knn.kernel import score_rows, similarities, suggest, suggest_rows
 from tagcore.baselines.popular import document_shares, require_shares
 from tagcore.features.rows import Rows, load_all
@@ -16,8 +17,6 @@ from tagcore.parameters import Choice, Real, Whole, limits
 from tagcore.scikit import normalize
 from tagcore.tag_model import TagModel
 from tagcore.training import FitContext
-
-Postings = tuple[np.ndarray, np.ndarray, np.ndarray]  # starts, ids, weights
 
 
 class KNN(TagModel):
@@ -93,7 +92,7 @@ class KNN(TagModel):
         if k < 1:
             raise ValueError(f"k must be at least 1, got {k}")
         tags, scores = np.empty(k, np.int64), np.empty(k)
-        voters = suggest(*row, *self._kernel_arguments(), tags, scores)
+        voters = suggest(*row, *self._kernel_arguments(1), tags, scores)
         if voters < 0:
             raise self._bad_word(words, values, -1 - voters)
         if voters == 0:
@@ -106,7 +105,7 @@ class KNN(TagModel):
         row = _query_row(words, values)
         sims = np.empty(self.tag_starts_.size - 1, np.float32)
         nearby = np.empty(min(self.n_neighbors, sims.size), np.int64)
-        bad = similarities(*row, *self._kernel_arguments()[0], sims)
+        bad = similarities(*row, self._kernel_arguments(1)[0], sims)
         if bad >= 0:
             raise self._bad_word(words, values, bad)
         voters = nearby[: nearest(sims, nearby)]
@@ -150,27 +149,23 @@ class KNN(TagModel):
 
     def _scores(self, X: sp.csr_matrix) -> np.ndarray:
         scores, voters = np.zeros((X.shape[0], self.n_labels_)), np.empty(X.shape[0], np.int64)
-        score_rows(*frozen_rows(X, np.float64), *self._kernel_arguments(), scores, voters)
+        score_rows(*frozen_rows(X, np.float64), *self._kernel_arguments(X.shape[0]), scores, voters)
         scores[voters == 0] = self.shares_
         return scores
 
     def _top_k(self, X: sp.csr_matrix, k: int) -> tuple[np.ndarray, np.ndarray]:
         tags, scores = np.empty((X.shape[0], k), np.int64), np.empty((X.shape[0], k))
         voters = np.empty(X.shape[0], np.int64)
-        suggest_rows(*frozen_rows(X, np.float64), *self._kernel_arguments(), tags, scores, voters)
+        suggest_rows(*frozen_rows(X, np.float64), *self._kernel_arguments(X.shape[0]), tags, scores, voters)
         if not voters.all():
             tags[voters == 0], scores[voters == 0] = best_k(self.shares_[None], k)
         return tags, scores
 
-    def _kernel_arguments(self) -> tuple[Postings, Postings, int, float]:
-        postings = self.word_starts_, self.documents_, self.weights_
+    def _kernel_arguments(self, questions: int) -> tuple[tuple[*Postings, *Columns], Postings, int, float]:
+        n, postings = self.tag_starts_.size - 1, (self.word_starts_, self.documents_, self.weights_)
         frozen: Any = frozen_arrays_of(self, *postings, self.tag_starts_, self.tag_ids_, self.tag_weights_)
-        return (
-            frozen[:3],
-            frozen[3:],
-            min(self.n_neighbors, self.tag_starts_.size - 1),
-            float(self.power),
-        )
+        columns = columns_of(self, frozen[:3], n, questions)
+        return (*frozen[:3], *columns), frozen[3:], min(self.n_neighbors, n), float(self.power)
 
     def _bad_word(self, words: ArrayLike, values: ArrayLike, at: int) -> ValueError:
         return ValueError(
@@ -186,9 +181,3 @@ def _query_row(words: ArrayLike, values: ArrayLike) -> tuple[np.ndarray, np.ndar
     if words.dtype != np.int32:  # a number that this type has not is no word
         words = np.clip(np.asarray(words, np.int64), -1, np.iinfo(np.int32).max).astype(np.int32)
     return freeze((words, values))
-
-
-def inverted_index(X: sp.csr_matrix) -> Postings:
-    """Lists the documents of every word with their weights, rows brought to unit length."""
-    index = normalize(X).tocsc()
-    return index.indptr.astype(np.int64), index.indices.astype(np.int32), index.data.astype(np.float32)

@@ -10,6 +10,7 @@ from sklearn.metrics.pairwise import cosine_similarity
 
 from tagcore.baselines import KNN, Popular, VectorSimilarity
 from tagcore.kernels.neighbours import nearest
+from tagcore.scikit import clone
 from tests.problems import noisy, problems
 
 FEW = st.sampled_from([0.0, -0.5, 0.25, 0.5, 0.75, 1.0])
@@ -197,3 +198,51 @@ def test_votes_of_all_neighbours_together_are_no_more_than_one(model):
         ((_, dense),) = model.score_blocks(X)
         assert dense.max() <= 1
         assert np.array_equal(model.top_k(X, 1)[1], dense)
+
+
+def _columns(model):
+    """the columns that the next question would be asked with."""
+    args = model._kernel_arguments(0)
+    return args[0][3:]
+
+
+@pytest.mark.parametrize("model", [KNN(n_neighbors=7), VectorSimilarity()])
+def test_columns_of_common_words_change_no_bit(model):
+    X, Y = noisy(n=400, words=60)
+    X[:, 40:] = X[:, 40:].multiply(np.arange(400)[:, None] % 50 == 0)  # rare words
+    queries = noisy(n=60, words=60, seed=1)[0].tocsr() * 0.37
+    model.fit(X.tocsr(), Y)
+    often = model.top_k(queries, 20)
+    words, columns = _columns(model)
+    assert words.tolist() == np.flatnonzero(X.getnnz(axis=0) * 8 >= 400).tolist()
+    assert 0 < words.size < 60
+    assert columns.shape == (words.size, 400)
+    for row in range(0, 60, 10):
+        once = clone(model).fit(X.tocsr(), Y)
+        alone = once.top_k(queries[row], 20)
+        assert _columns(once)[0].size == 0
+        assert np.array_equal(alone[0][0], often[0][row])
+        assert np.array_equal(alone[1][0], often[1][row])
+
+
+def test_documents_that_come_after_many_questions_are_in_the_columns_too():
+    X, Y = noisy(n=300, words=30)
+    whole = KNN(n_neighbors=9).fit(X, Y)
+    grown = KNN(n_neighbors=9).fit(X[:200], Y[:200])
+    assert grown.top_k(X, 5)[0].shape == (300, 5)
+    assert _columns(grown)[1].shape[1] == 200
+    grown.partial_fit(X[200:], Y[200:])
+    assert np.array_equal(grown.top_k(X, 5)[1], whole.top_k(X, 5)[1])
+    assert _columns(grown)[1].shape[1] == 300
+
+
+def test_columns_take_no_more_than_their_share_of_memory(monkeypatch):
+    X, Y = noisy(n=100, words=30)
+    monkeypatch.setattr("tagcore.baselines.knn.index._MOST_CELLS", 350)
+    model = KNN().fit(X, Y)
+    model.top_k(X, 3)
+    words, _ = _columns(model)
+    counts = X.getnnz(axis=0)
+    assert words.size == 3
+    assert counts[words].min() >= np.sort(counts)[-3]
+    assert np.array_equal(model.top_k(X[:5], 3)[1], KNN().fit(X, Y).top_k(X[:5], 3)[1])

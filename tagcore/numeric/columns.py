@@ -1,14 +1,13 @@
 """Columns of CSR rows: some of them, and those of several matrices side by side."""
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 import scipy.sparse as sp
 
 from tagcore.kernels.sparse import column_range, place_rows
-from tagcore.numeric.flat_copy import flat_copy
 from tagcore.numeric.read_only import frozen_rows
+from tagcore.numeric.unchecked_rows import rows_of_arrays
 
 
 def take_columns(X: sp.csr_matrix, start: int, stop: int) -> sp.csr_matrix:
@@ -19,7 +18,7 @@ def take_columns(X: sp.csr_matrix, start: int, stop: int) -> sp.csr_matrix:
     """
     if (start, stop) == (0, X.shape[1]):
         return X
-    return _rows_of(X.shape[0], stop - start, *column_range(*frozen_rows(X), start, stop))
+    return rows_of_arrays(X.shape[0], stop - start, *column_range(*frozen_rows(X), start, stop))
 
 
 def join_columns(blocks: Sequence[sp.csr_matrix]) -> sp.csr_matrix:
@@ -39,16 +38,4 @@ def join_columns(blocks: Sequence[sp.csr_matrix]) -> sp.csr_matrix:
     for block in blocks:
         place_rows(block.data, block.indices, block.indptr, shift, starts, data, indices)
         shift += block.shape[1]
-    return _rows_of(blocks[0].shape[0], width, data, indices, indptr.astype(dtype))
-
-
-def _rows_of(n_rows: int, n_columns: int, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> sp.csr_matrix:
-    """CSR rows of arrays that are known to be good: scipy's checks of these take longer than a row is scored."""
-    rows = flat_copy(_empty_row(n_columns)) if n_rows == 1 else sp.csr_matrix((n_rows, n_columns))
-    rows.data, rows.indices, rows.indptr = data, indices, indptr
-    return rows
-
-
-@lru_cache(maxsize=64)
-def _empty_row(n_columns: int) -> sp.csr_matrix:
-    return sp.csr_matrix((1, n_columns))
+    return rows_of_arrays(blocks[0].shape[0], width, data, indices, indptr.astype(dtype))

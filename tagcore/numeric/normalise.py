@@ -3,7 +3,7 @@
 import scipy.sparse as sp
 
 from tagcore.kernels.sparse import unit_rows
-from tagcore.numeric.flat_copy import flat_copy
+from tagcore.numeric.unchecked_rows import flat_copy
 
 
 def normalise_rows(X: sp.csr_matrix, wanted: bool) -> sp.csr_matrix:

@@ -5,6 +5,7 @@ A `TermLearner` gives every new term an id; a `TermLookup` knows a fixed list of
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -40,6 +41,13 @@ class Analysis:
     @property
     def makes_ngrams(self) -> bool:
         return self.ngram_range != (1, 1)
+
+    @cached_property
+    def stop_table(self) -> TermTable:
+        """The stop words alone, which nobody adds to."""
+        table = TermTable(len(self.stop_words))
+        table.add(self.stop_words)
+        return table
 
     def stems(self, words: pa.Array) -> pa.Array:
         """Gives the words as they are counted: their stems, or the words themselves."""
@@ -127,7 +135,7 @@ class TermLearner:
     def _label_new_words(self, reading: "_Reading", prefix: str) -> None:
         new = np.arange(len(reading.labels), len(reading.words), dtype=np.int32)
         words = reading.words.strings(new)
-        kept = ~_is_stop_word(words, self._analysis.stop_words)
+        kept = self._analysis.stop_table.find(words) < 0
         labels = np.full(new.size, STOP, np.int32)
         labels[kept] = self._counted.add(_prefixed(prefix, self._analysis.stems(words.filter(pa.array(kept)))))
         reading.labels = np.concatenate([reading.labels, labels])
@@ -208,12 +216,14 @@ class TermLookup:
         return _Reading(table, labels)
 
     def _stemmed(self, texts: pa.Array, prefix: str) -> Sequences:
-        """Reads stems. Any word may have a known stem, so the block's own words are collected and stemmed first."""
-        block_words = TermTable()
+        """Reads stems. Any word may have a known stem, so the block's own words are collected and stemmed first: behind
+        the stop words, which come with the lowest ids."""
+        stop_words = self._analysis.stop_table
+        block_words = stop_words.copy()
         sequences = self._analysis.read(texts, block_words, grow=True)
-        words = block_words.strings(np.arange(len(block_words)))
-        labels = self._words.find(_prefixed(prefix, self._analysis.stems(words)))
-        labels[_is_stop_word(words, self._analysis.stop_words)] = STOP
+        labels = np.full(len(block_words), STOP, np.int32)
+        words = block_words.strings(np.arange(len(stop_words), len(block_words)))
+        labels[len(stop_words) :] = self._words.find(_prefixed(prefix, self._analysis.stems(words)))
         return Sequences(relabel(sequences.ids, labels), sequences.indptr)
 
 
@@ -226,9 +236,3 @@ def _prefixed(prefix: str, words: pa.Array) -> pa.Array:
 def _string_buffers(strings: pa.Array) -> dict[str, np.ndarray]:
     data, offsets = buffers(strings)
     return {"words": data, "offsets": offsets}
-
-
-def _is_stop_word(words: pa.Array, stop_words: pa.Array) -> np.ndarray:
-    if not len(stop_words):
-        return np.zeros(len(words), np.bool_)
-    return pc.is_in(words, stop_words).to_numpy(zero_copy_only=False)

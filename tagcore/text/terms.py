@@ -32,6 +32,13 @@ class TermTable:
         """The arrays that the kernels take: seed, slots, spans, pool, used."""
         return self._seed, self._slots, self._spans, self._pool, self._used
 
+    def copy(self) -> "TermTable":
+        """Gives a table that knows the same strings by the same ids, and grows on its own."""
+        table = object.__new__(TermTable)
+        table._seed, table._slots, table._spans = self._seed, self._slots.copy(), self._spans.copy()
+        table._pool, table._used = self._pool.copy(), self._used.copy()
+        return table
+
     def widen(self) -> None:
         """Makes room after a kernel stopped for the want of it."""
         if 2 * (len(self) + 1) > len(self._slots):

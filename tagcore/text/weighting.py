@@ -6,9 +6,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from tagcore.kernels.text import tfidf as kernel
+from tagcore.numeric.unchecked_rows import rows_of_arrays
 from tagcore.text.tokens import Sequences
 
 NORMS = {None: 0, "l1": 1, "l2": 2}
+_MOST_INT32 = np.iinfo(np.int32).max
 
 
 def inverse_document_frequency(df: np.ndarray, n_documents: int, smooth: bool, dtype: np.dtype) -> np.ndarray:
@@ -45,8 +47,10 @@ class Weighting(NamedTuple):
 
 
 def _csr(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, width: int) -> sp.csr_matrix:
-    # scipy copies both index arrays to the wider type of the two
-    narrow = indptr.astype(np.int32) if indptr[-1] <= np.iinfo(np.int32).max else indptr
-    rows = sp.csr_matrix((data, indices, narrow), shape=(indptr.size - 1, width))
+    n = indptr.size - 1
+    if indptr[-1] <= _MOST_INT32 and width <= _MOST_INT32:
+        rows = rows_of_arrays(n, width, data, indices, indptr.astype(np.int32))
+    else:  # scipy copies both index arrays to the wider type of the two
+        rows = sp.csr_matrix((data, indices, indptr), shape=(n, width))
     rows.has_sorted_indices = rows.has_canonical_format = True
     return rows

@@ -15,6 +15,20 @@ _CALIBRATION = "tagcore/scoring/calibration.py"
 
 TAGCORE = (
     Fault(
+        "a copied table of terms writes into the one that it was copied from",
+        "tagcore/text/terms.py",
+        "table._pool, table._used = self._pool.copy(), self._used.copy()",
+        "table._pool, table._used = self._pool.copy(), self._used",
+        "tests/tagcore/text/test_terms.py",
+    ),
+    Fault(
+        "stop words are stemmed and looked for",
+        "tagcore/text/analysis.py",
+        "labels[len(stop_words) :] = self._words.find(",
+        "labels[:] = self._words.find(",
+        "tests/tagcore/text/test_vectoriser.py tests/tagcore/text/test_stop_words.py tests/tagcore/text/test_stemming.py",
+    ),
+    Fault(
         "a kernel on disk holds another that has changed",
         "tagcore/kernels/compiled.py",
         "waiting.append(value.py_func)",

@@ -34,6 +34,16 @@ def test_a_table_of_many_strings_stays_half_empty():
     assert np.count_nonzero(slots[:, 1]) == 100_000 <= len(slots) // 2
 
 
+def test_a_copy_grows_on_its_own():
+    table = TermTable(8)
+    table.add(pa.array(["a", "b"]))
+    copy = table.copy()
+    assert copy.add(pa.array(["b", *map(str, range(1000))])).tolist() == list(range(1, 1002))
+    assert len(table) == 2
+    assert table.find(pa.array(["a", "b", "0"])).tolist() == [0, 1, -1]
+    assert table.add(pa.array(["0"])).tolist() == [2]
+
+
 def test_every_table_hashes_in_its_own_way():
     """So no list of words collides in all of them."""
     one, other = TermTable(), TermTable()

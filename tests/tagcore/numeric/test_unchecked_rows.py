@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.numeric.flat_copy import flat_copy
+from tagcore.numeric.unchecked_rows import flat_copy
 
 
 def test_arrays_are_shared_until_they_are_set():

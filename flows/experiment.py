@@ -10,7 +10,7 @@ from flows.grid import curve_setting, point_label
 from flows.settings_search import plan_jobs
 from flows.stages import ingest, train_and_evaluate
 from tagcore.metrics.catalogue import shown_by_rule, shown_in
-from tasks.cluster.sessions import open_clusters
+from tasks.cluster.open_clusters import open_clusters
 from tasks.naming import registered_name, safe_name
 from tasks.recipe import Recipe
 from tasks.registry.client import require_reachable

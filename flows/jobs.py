@@ -20,7 +20,7 @@ from tasks.blend_members import (
 from tasks.data_kinds import kind_of
 from tasks.features import count_cells, count_words, join_views
 from tasks.naming import errors_name_source
-from tasks.nights.night import Night, Start
+from tasks.nights.tonight import Night, Start
 from tasks.progress import ProgressReporter
 from tasks.recipe import Recipe
 from tasks.recipe_settings import ModelSettings, SplitSettings

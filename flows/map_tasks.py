@@ -7,7 +7,7 @@ from prefect import Task
 from prefect.states import State
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from tasks.cluster.sessions import interrupt_work, parallel_tasks
+from tasks.cluster.open_clusters import interrupt_work, parallel_tasks
 from tasks.workspace import Workspace
 
 

@@ -17,16 +17,16 @@ from flows.settings_search import tune_models
 from flows.stages import ingest, register, train_and_evaluate
 from tagcore.metrics.catalogue import champion_measure
 from tasks.cache import read_record
-from tasks.cluster.sessions import open_clusters
+from tasks.cluster.open_clusters import open_clusters
 from tasks.data_kinds import kind_of
 from tasks.evaluate import EvaluatedModel
 from tasks.naming import data_name, registered_name
 from tasks.nights.hold_out import HEAD, quality_by_hold_out
-from tasks.nights.night import Night, open_night
+from tasks.nights.tonight import Night, open_night
 from tasks.nothing_to_redo import StandingNight, keep_record, premises_of, results_in
 from tasks.notify import notify
 from tasks.progress import noted_steps
-from tasks.promotion.decision import Decision
+from tasks.promotion.decision_record import Decision
 from tasks.promotion.promote import promote
 from tasks.ratings.examples import RecommendationExample
 from tasks.recipe import Recipe

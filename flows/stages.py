@@ -15,7 +15,7 @@ from tagcore.store.files import require_writable
 from tasks.data_kinds import kind_of, require_models
 from tasks.evaluate import EvaluatedModel
 from tasks.naming import data_name, registered_name
-from tasks.promotion.decision import Candidate
+from tasks.promotion.decision_record import Candidate
 from tasks.promotion.rules import choose_challenger
 from tasks.recipe import Recipe
 from tasks.registry.tracking import register as register_task

@@ -10,7 +10,7 @@ from flows.jobs import build_jobs
 from flows.settings_search import Studies, search_models, settled
 from flows.stages import ingest, train_and_evaluate
 from tagcore.store.files import write_text
-from tasks.cluster.sessions import open_clusters
+from tasks.cluster.open_clusters import open_clusters
 from tasks.naming import data_name, registered_name, safe_name
 from tasks.recipe import Recipe, RecipeError
 from tasks.recipe_toml import recipe_toml

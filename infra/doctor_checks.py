@@ -106,7 +106,7 @@ def _services(home: Path | None) -> list[tuple[str, Callable[[], str]]]:
         if chosen == "ephemeral":
             return "ephemeral: inside each run"
         if chosen != "server":
-            from infra.session import require_prefect
+            from infra.process_setup import require_prefect
 
             require_prefect(chosen)
             return f"{chosen} answers"

@@ -1,7 +1,7 @@
 """What every model of ratings is: it learns who gave which value to what, predicts values and recommends items.
 
 A new one is a file of `tagcore/baselines/ratings/`, or a folder of `tagcore/models/`, and a line in its `__init__`
-(of a baseline also in that of `tagcore/baselines/`).
+(of a baseline also in that of `tagcore/baselines/`). Nights train it where `flows/presets/ratings.toml` names it.
 """
 
 from typing import Any, Self

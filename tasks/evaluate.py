@@ -19,7 +19,7 @@ from tagcore.store.datasets import Dataset, write_dataset
 from tagcore.tagger import Tagger
 from tasks.cache import PlannedResult, is_transient, run_cached, stored_key
 from tasks.cluster.backends import report_traffic
-from tasks.cluster.sessions import copy_to_workers, executor_for
+from tasks.cluster.open_clusters import copy_to_workers, executor_for
 from tasks.costs import costs_of, with_costs
 from tasks.progress import ProgressReporter
 from tasks.recipe_settings import MeasureSettings

@@ -19,7 +19,7 @@ from tagcore.text import Vectoriser
 from tagcore.text.saving import read_params
 from tasks.cache import PlannedResult, is_transient, run_cached, stored_folder, stored_key
 from tasks.cluster.backends import report_traffic
-from tasks.cluster.sessions import copy_files_to_workers, executor_for
+from tasks.cluster.open_clusters import copy_files_to_workers, executor_for
 from tasks.feature_settings import FeatureSettings
 from tasks.progress import ProgressReporter
 from tasks.recipe_settings import SplitSettings

@@ -29,9 +29,9 @@ from tagcore.synthetic.corpus import PlantedCorpus, demo_corpus
 from tagcore.synthetic.media import PlantedMedia, demo_media
 from tagcore.synthetic.ring_corpus import RingCorpus, demo_rings
 from tasks.cache import PlannedResult, is_transient, run_cached
+from tasks.crawl.crawl_run import STATE, bookmarked, crawl, is_url_list, read_url_list
 from tasks.crawl.crawler import CrawlCounts, Watcher
 from tasks.crawl.fetch import PRIVATE
-from tasks.crawl.night import STATE, bookmarked, crawl, is_url_list, read_url_list
 from tasks.crawl.parser_pool import TOO_LONG
 from tasks.data_settings import DEMO_SITE, CrawlSettings, DataSettings
 from tasks.demo_site.server import served

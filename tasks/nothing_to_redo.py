@@ -48,7 +48,7 @@ class StandingNight:
 
 def premises_of(recipe: Recipe) -> str | None:
     """One hash over all that decides what a night gives; None where the data must be fetched to be known."""
-    from tasks.crawl.night import is_url_list
+    from tasks.crawl.crawl_run import is_url_list
 
     data = recipe.data_to_read
     if data.fetch or any(is_url(source) or is_url_list(Path(source)) for source in data.sources):

@@ -13,7 +13,7 @@ from tagcore.labelling.thresholds import cross_validated_thresholds, load_thresh
 from tagcore.store.datasets import read_manifest, stored_kind, write_dataset
 from tagcore.tag_model import TagModel
 from tasks.cache import PlannedResult, is_transient, read_record, run_cached, stored_key
-from tasks.cluster.sessions import executor_for
+from tasks.cluster.open_clusters import executor_for
 from tasks.progress import ProgressReporter
 from tasks.recipe_settings import ModelChoice
 from tasks.workspace import Workspace

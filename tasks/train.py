@@ -21,7 +21,7 @@ from tagcore.text import Vectoriser
 from tagcore.training import Checkpoints
 from tasks.cache import PlannedResult, is_transient, run_cached, stored_key
 from tasks.cluster.backends import report_traffic
-from tasks.cluster.sessions import copy_to_workers, executor_for
+from tasks.cluster.open_clusters import copy_to_workers, executor_for
 from tasks.cluster.storage import storage_at
 from tasks.costs import TRAIN_CPU_SECONDS, WORKING_MIB
 from tasks.memory import watch_memory

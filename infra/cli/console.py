@@ -44,7 +44,7 @@ class Console:
     @contextmanager
     def session(self, home: Path | None, cluster: str | None = None) -> Iterator[None]:
         """Makes this process ready to run flows, which are imported inside, and shows their steps."""
-        from infra.session import prepare
+        from infra.process_setup import prepare
 
         prepare(home, self.say, cluster)
         from tasks.progress import listen

@@ -94,7 +94,7 @@ def _recognised(recipe: "Recipe") -> Iterator[str]:
     """Tells what the files of the source were found to be."""
     from tagcore.readers import open_source
     from tagcore.readers.web.urls import is_url
-    from tasks.crawl.night import is_url_list
+    from tasks.crawl.crawl_run import is_url_list
 
     for source in recipe.data.sources if recipe.data.kind == "documents" and not recipe.data.made_up else ():
         if is_url(source):

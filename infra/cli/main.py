@@ -22,7 +22,7 @@ from infra.cli import (
     tag,
     tune,
 )
-from infra.cli.faults import STANDS, one_line_of
+from infra.cli.user_errors import STANDS, one_line_of
 
 INTERRUPTED = 130  # what typer makes of Ctrl-C
 

@@ -84,7 +84,7 @@ def _look_at_data(recipe: "Recipe") -> None:
     from tagcore.readers import open_source
     from tagcore.readers.ratings import RatingsSource, holds_ratings
     from tagcore.readers.web.urls import canonical_url, is_url
-    from tasks.crawl.night import is_url_list, read_url_list
+    from tasks.crawl.crawl_run import is_url_list, read_url_list
 
     sources = {point.data.sources: point.data for point in recipe.expand() if not point.data.made_up}
     if recipe.data.name is not None and len(sources) > 1:

@@ -3,7 +3,8 @@
 To add a rule, add an entry: evaluations, recipes, tuning and reports ask here. A rule works in two steps. `settle`
 finds, over all rows, what scores are compared with; `choose` then labels block by block, wherever the rows are: n × L
 is never formed. A stored tagger, which is asked about single documents, labels by its thresholds or one half:
-`Tagger.label_rows`.
+`Tagger.label_rows`. What a rule may look at beside scores is in `RuleInputs`, which `evaluate_rules` fills
+(`tagcore/metrics/rule_quality.py`).
 """
 
 from collections.abc import Callable

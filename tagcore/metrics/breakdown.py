@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
-from tagcore.metrics.classification import LabelCounts, Quality
+from tagcore.metrics.label_quality import LabelCounts, Quality
 
 GROUPS = ("head", "torso", "tail")
 UNSEEN = "unseen"  # in no training document

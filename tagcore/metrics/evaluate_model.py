@@ -15,10 +15,10 @@ from tagcore.metrics.auc import AUC, auc_from_ranks
 from tagcore.metrics.breakdown import breakdown_table
 from tagcore.metrics.calibration import STRATEGIES, SuggestionProbabilities, reliability_curve
 from tagcore.metrics.catalogue import compute, quality_against_k
-from tagcore.metrics.classification import per_tag_table
 from tagcore.metrics.evaluation import TagCounts, TagEvaluation
 from tagcore.metrics.intervals import Estimate, Ratio, bootstrap_intervals, bootstrap_ratios
 from tagcore.metrics.kendall import SuggestedOrder
+from tagcore.metrics.label_quality import per_tag_table
 from tagcore.metrics.measure import SUGGESTED, Values
 from tagcore.metrics.propensity import propensities, propensity_hits
 from tagcore.metrics.ranking import Hits, mark_hits

@@ -14,7 +14,7 @@ from scipy.special import ndtr
 
 from tagcore.labelling.expected_f import ExpectedF
 from tagcore.labelling.rules import RuleInputs, rule_named
-from tagcore.metrics.classification import LabelCounts, Quality
+from tagcore.metrics.label_quality import LabelCounts, Quality
 from tagcore.metrics.tally import Tally
 from tagcore.scoring.blocks import ScorePart
 from tagcore.scoring.sharded import ShardedScores

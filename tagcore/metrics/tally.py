@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from tagcore.metrics.classification import LabelCounts, Quality, count_labels
 from tagcore.metrics.intervals import Ratio
+from tagcore.metrics.label_quality import LabelCounts, Quality, count_labels
 
 
 @dataclass(frozen=True, eq=False)

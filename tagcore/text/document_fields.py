@@ -4,7 +4,8 @@ Where no fields are named a document is one text, its title and then its text. N
 read apart from the others, so that it can weigh more than they do or have columns of its own.
 
 The texts of a field are what a reader gives of it (`tagcore/readers/records.py`); title, text and url have columns of
-the documents (`DOCUMENT_FIELDS` in `tagcore/corpus.py`). How a field becomes words: `read_field`.
+the documents (`DOCUMENT_FIELDS` in `tagcore/corpus.py`). How a field becomes words: `read_field`; which stored fields
+there must be for that: `tagcore/features/corpus_reader.py`.
 """
 
 import math

@@ -13,7 +13,7 @@ from tagcore.store.datasets import Dataset
 from tagcore.training import Checkpoints
 from tasks.cache import PlannedResult, is_transient, run_cached, stored_key
 from tasks.cluster.backends import report_traffic
-from tasks.cluster.sessions import executor_for
+from tasks.cluster.open_clusters import executor_for
 from tasks.cluster.storage import storage_at
 from tasks.progress import ProgressReporter
 from tasks.recipe_settings import ModelSettings

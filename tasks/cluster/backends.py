@@ -3,7 +3,7 @@
 Nothing but the standard library is imported here, and Dask only when a client is opened. A new kind of cluster is a
 subclass of `Backend` (of `DaskBackend` where Dask runs it) and a line in `parse_backend` and in
 `FORMS` (and a word in the help of `--cluster`, `infra/cli/options.py`); what it opens is a `WorkerExecutor` of
-`sessions.py`, as `DaskExecutor` in `dask_executor.py` is.
+`open_clusters.py`, as `DaskExecutor` in `dask_executor.py` is.
 """
 
 import re

@@ -23,7 +23,7 @@ from tasks.data_kinds import kind_of
 from tasks.evaluate import EvaluatedModel
 from tasks.nights.hold_out import HoldOuts
 from tasks.promotion.deciding_rows import choose_deciding_rows, find_unlearnt
-from tasks.promotion.decision import Guard
+from tasks.promotion.decision_record import Guard
 from tasks.promotion.tagger_guards import Evidence, new_abilities, not_worse, tagger_guards
 from tasks.recipe_settings import PromotionSettings
 

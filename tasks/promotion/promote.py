@@ -14,7 +14,7 @@ from tasks.naming import artifact_key
 from tasks.nothing_to_redo import IN_SERVICE
 from tasks.progress import ProgressReporter
 from tasks.promotion.contest import Champion, Contest, hold_contest
-from tasks.promotion.decision import Candidate, Decision
+from tasks.promotion.decision_record import Candidate, Decision
 from tasks.promotion.rules import Verdict, above_floor, beats_champion
 from tasks.recipe_settings import PromotionSettings
 from tasks.registry.client import (

@@ -1,4 +1,7 @@
-"""What must hold of a tagger before it goes into service, each with its numbers."""
+"""What must hold of a tagger before it goes into service, each with its numbers.
+
+To add a guard, add a function to `tagger_guards`; its limit is a setting of `GuardSettings`.
+"""
 
 import time
 from collections.abc import Iterator
@@ -19,7 +22,7 @@ from tagcore.metrics.intervals import paired_difference
 from tagcore.store.datasets import Dataset
 from tagcore.tagger import Tagger
 from tasks.costs import folder_megabytes
-from tasks.promotion.decision import Guard
+from tasks.promotion.decision_record import Guard
 from tasks.recipe_settings import GuardSettings
 
 _TIMED = 50  # documents

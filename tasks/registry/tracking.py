@@ -17,7 +17,7 @@ from tagcore.metrics.catalogue import shown_in
 from tagcore.metrics.evaluation import Evaluation
 from tagcore.store.datasets import MANIFEST, read_manifest
 from tasks.cache import is_transient, read_record, stored_key
-from tasks.cluster.sessions import OpenClusters
+from tasks.cluster.open_clusters import OpenClusters
 from tasks.data_kinds import Kind, kind_of
 from tasks.evaluate import EvaluatedModel
 from tasks.naming import data_name

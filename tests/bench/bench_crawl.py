@@ -23,7 +23,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from tasks.crawl.night import crawl
+from tasks.crawl.crawl_run import crawl
 from tasks.crawl.parser_pool import ParserProcesses
 from tasks.data_settings import CrawlSettings
 from tasks.demo_site.server import served

@@ -24,8 +24,8 @@ from tagcore.base import best_k
 from tagcore.label_matrix import label_matrix
 from tagcore.labelling.labels import top_k_labels
 from tagcore.metrics.auc import roc_auc
-from tagcore.metrics.classification import label_counts_at
 from tagcore.metrics.kendall import kendall_at
+from tagcore.metrics.label_quality import label_counts_at
 from tagcore.metrics.propensity import propensities, propensity_hits
 from tagcore.metrics.ranking import mark_hits
 from tagcore.metrics.row_ranking import LabelRanking, rank_rows

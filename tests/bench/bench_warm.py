@@ -24,7 +24,7 @@ from tasks.data_kinds import kind_of
 from tasks.evaluate import values_of_tagger
 from tasks.features import features
 from tasks.ingest import ingest
-from tasks.nights.night import open_night
+from tasks.nights.tonight import open_night
 from tasks.train import train
 from tests.workspaces import workspace_at
 

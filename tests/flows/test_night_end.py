@@ -10,7 +10,7 @@ from flows import nightly
 from flows.jobs import Job
 from flows.recipes import load_recipe
 from tasks.evaluate import EvaluatedModel
-from tasks.promotion.decision import Decision, Guard
+from tasks.promotion.decision_record import Decision, Guard
 from tasks.recipe_settings import ModelSettings
 from tests.workspaces import workspace_at
 

@@ -18,7 +18,7 @@ from tagcore.text import Vectoriser
 from tasks.evaluate import evaluate
 from tasks.features import count_cells, features, join_views
 from tasks.ingest import ingest
-from tasks.nights.night import Start
+from tasks.nights.tonight import Start
 from tasks.recipe_settings import MeasureSettings
 from tasks.train import train
 from tests.workspaces import workspace_at

@@ -20,7 +20,7 @@ from tagcore.readers.rcv1.taxonomy import read_taxonomy
 from tagcore.readers.web.answers import parse_body
 from tagcore.readers.web.urls import canonical_url, has_login
 from tagcore.store.datasets import write_dataset
-from tasks.crawl.night import read_url_list
+from tasks.crawl.crawl_run import read_url_list
 from tasks.demo_site.site import DemoSite
 from tests.tagcore.readers import dumps, test_mutated, test_mutated_sets, test_mutated_tables
 

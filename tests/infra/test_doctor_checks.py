@@ -8,7 +8,7 @@ import pytest
 
 from infra.cli.doctor import doctor
 from infra.doctor_checks import all_checks
-from infra.session import require_prefect
+from infra.process_setup import require_prefect
 from infra.stack.prefect import PrefectServerError
 
 NOWHERE = "http://127.0.0.1:9"

@@ -11,10 +11,10 @@ _PARTS = "tests/infra/stack/test_parts.py"
 INFRA = (
     Fault(
         "a cluster out of reach is noticed when data are read",
-        "infra/session.py",
+        "infra/process_setup.py",
         "Cluster.of(settings).backend.require_reachable()",
         "Cluster.of(settings)",
-        "tests/infra/test_session.py",
+        "tests/infra/test_process_setup.py",
     ),
     Fault(
         "a search by the usual sampler, whatever the recipe says",
@@ -110,10 +110,10 @@ INFRA = (
     ),
     Fault(
         "a night whose registry is out of reach ends before it can tell",
-        "infra/session.py",
+        "infra/process_setup.py",
         "with suppress(RegistryError):",
         "with suppress():",
-        "tests/infra/test_session.py",
+        "tests/infra/test_process_setup.py",
     ),
     Fault(
         "a run ends the server of the stack",
@@ -187,17 +187,17 @@ INFRA = (
     ),
     Fault(
         "a full disk is a traceback",
-        "infra/cli/faults.py",
+        "infra/cli/user_errors.py",
         "        if _is_disk_full(cause):\n",
         "        if False:\n",
-        "tests/infra/cli/test_faults.py",
+        "tests/infra/cli/test_user_errors.py",
     ),
     Fault(
         "what nobody foresaw is told in one line",
-        "infra/cli/faults.py",
+        "infra/cli/user_errors.py",
         "    return None\n\n\ndef _causes",
         "    return str(error)\n\n\ndef _causes",
-        "tests/infra/cli/test_faults.py",
+        "tests/infra/cli/test_user_errors.py",
     ),
     Fault(
         "a process that only asks models does not say so",

@@ -14,7 +14,7 @@ _WRITER = "tasks/registry/writer.py"
 _ADDRESSES = "tasks/crawl/addresses.py"
 _ADDRESS_TESTS = "tests/tasks/crawl/test_addresses.py"
 _CRAWLER_TESTS = "tests/tasks/crawl/test_crawler.py"
-_NIGHT_TESTS = "tests/tasks/crawl/test_night.py"
+_NIGHT_TESTS = "tests/tasks/crawl/test_crawl_run.py"
 _STANDING_TESTS = "tests/tasks/test_nothing_to_redo.py"
 _NIGHTS_TESTS = "tests/tasks/nights"
 _EXECUTOR = "tasks/cluster/dask_executor.py"
@@ -71,7 +71,7 @@ TASKS = (
     ),
     Fault(
         "models go on from nights before a rollback",
-        "tasks/nights/night.py",
+        "tasks/nights/tonight.py",
         "        if self.rolled_back:\n",
         "        if False:\n",
         _NIGHTS_TESTS,
@@ -603,7 +603,7 @@ TASKS = (
     ),
     Fault(
         "a model goes on from one of other features",
-        "tasks/nights/night.py",
+        "tasks/nights/tonight.py",
         'if parent["inputs"]["features"] != growth["inputs"]["features"]:',
         "if False:",
         _NIGHTS_TESTS,

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from tagcore.features.rows import Rows, StoredRows
-from tagcore.metrics.classification import label_counts_at
+from tagcore.metrics.label_quality import label_counts_at
 from tagcore.metrics.ranking import mark_hits
 from tagcore.scoring.sharded import ShardedScores
 from tagcore.shards import Executor

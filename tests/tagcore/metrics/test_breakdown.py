@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import precision_recall_fscore_support
 
 from tagcore.metrics.breakdown import breakdown_table, frequency_groups
-from tagcore.metrics.classification import label_counts
+from tagcore.metrics.label_quality import label_counts
 
 
 @given(st.lists(st.integers(0, 12), min_size=1, max_size=20))

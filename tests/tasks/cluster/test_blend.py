@@ -10,7 +10,7 @@ from tagcore.models import Blend
 from tagcore.tag_model import TagModel
 from tasks.blend_members import with_columns
 from tasks.cluster.backends import Cluster, Scheduler
-from tasks.cluster.sessions import copy_to_workers
+from tasks.cluster.open_clusters import copy_to_workers
 from tasks.data_settings import DataSettings
 from tasks.feature_settings import FeatureSettings
 from tasks.features import features, join_views

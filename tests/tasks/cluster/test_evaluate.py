@@ -14,7 +14,7 @@ from tagcore.scoring.sharded import ShardedScores
 from tagcore.shards import InProcess
 from tasks.cache import RECORD
 from tasks.cluster.backends import Cluster, LocalWorkers, Scheduler
-from tasks.cluster.sessions import open_clusters
+from tasks.cluster.open_clusters import open_clusters
 from tasks.evaluate import evaluate
 from tasks.recipe_settings import MeasureSettings, ModelSettings
 from tasks.thresholds import thresholds

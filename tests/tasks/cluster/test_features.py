@@ -10,7 +10,7 @@ from tagcore.store.datasets import Dataset, StoreError
 from tagcore.text import Vectoriser
 from tasks.cache import RECORD
 from tasks.cluster.backends import Cluster, LocalWorkers, Scheduler
-from tasks.cluster.sessions import open_clusters
+from tasks.cluster.open_clusters import open_clusters
 from tasks.cluster.storage import storage_at
 from tasks.feature_settings import FeatureSettings
 from tasks.features import features

@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from tasks.crawl.night import crawl
+from tasks.crawl.crawl_run import crawl
 from tasks.data_settings import CrawlSettings
 
 FAST = CrawlSettings(seconds=4, back_off=0.01, retries=1, per_host=8)

@@ -10,8 +10,8 @@ from unittest.mock import patch
 from tagcore.readers.web.answers import parse_body
 from tagcore.readers.web.collection import Collection
 from tagcore.readers.web.gathered import GatheredDocuments
+from tasks.crawl.crawl_run import STATE, crawl
 from tasks.crawl.crawler import CrawlCounts
-from tasks.crawl.night import STATE, crawl
 from tasks.data_settings import CrawlSettings
 from tasks.demo_site.site import SiteAnswer
 
@@ -68,7 +68,7 @@ class _ParsersHere:
 
 def one_night(folder: Path, starts: list[str], items=(), **settings) -> CrawlCounts:
     """Crawls without long pauses."""
-    with patch("tasks.crawl.night.ParserProcesses", _ParsersHere):
+    with patch("tasks.crawl.crawl_run.ParserProcesses", _ParsersHere):
         return crawl(folder, starts, CrawlSettings(**{"back_off": 0.01} | settings), items=items, local=True)
 
 

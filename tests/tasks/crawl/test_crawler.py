@@ -9,8 +9,8 @@ from tagcore.readers import open_source
 from tagcore.readers.web.collection import Collection
 from tagcore.readers.web.feed import FeedItem
 from tagcore.readers.web.gathered import GatheredDocuments
+from tasks.crawl.crawl_run import STATE
 from tasks.crawl.crawler import Crawler
-from tasks.crawl.night import STATE
 from tasks.demo_site.server import served
 from tasks.demo_site.site import SiteAnswer
 from tests.tasks.crawl.routes import RoutedSite, gathered, note, one_night, text

@@ -9,8 +9,8 @@ import pytest
 from pydantic import SecretStr
 
 from tagcore.readers.web.answers import NotTaken
+from tasks.crawl.crawl_run import crawl
 from tasks.crawl.fetch import Fetcher, _read, _retry_after
-from tasks.crawl.night import crawl
 from tasks.data_settings import CrawlSettings
 from tasks.demo_site.server import served
 from tasks.demo_site.site import DemoSite

@@ -8,7 +8,7 @@ import pytest
 from tasks.evaluate import EvaluatedModel
 from tasks.promotion import promote as promotion
 from tasks.promotion.contest import Contest
-from tasks.promotion.decision import Candidate, Guard
+from tasks.promotion.decision_record import Candidate, Guard
 from tasks.promotion.promote import promote
 from tasks.recipe_settings import PromotionSettings
 from tasks.registry.client import CHALLENGER, CHAMPION, MODEL_KEY, Registry, RegistryError, version_by_alias

@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from tasks.evaluate import EvaluatedModel
 from tasks.promotion import promote as promotion
 from tasks.promotion.contest import Contest
-from tasks.promotion.decision import Candidate
+from tasks.promotion.decision_record import Candidate
 from tasks.recipe_settings import PromotionSettings
 from tasks.registry.client import (
     CHAMPION,

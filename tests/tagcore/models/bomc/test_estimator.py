@@ -9,7 +9,7 @@ from sklearn.preprocessing import normalize
 
 from tagcore.base import load_estimator
 from tagcore.features.rows import InMemory
-from tagcore.metrics.classification import label_counts
+from tagcore.metrics.label_quality import label_counts
 from tagcore.models import BOMC
 from tagcore.models.bomc import stream
 from tagcore.models.bomc.kernel import skew_margin

@@ -22,8 +22,8 @@ from tasks.feature_settings import FeatureSettings
 from tasks.features import features, join_views
 from tasks.ingest import ingest
 from tasks.nights.hold_out import HoldOuts, quality_by_hold_out
-from tasks.nights.night import Night, open_night
 from tasks.nights.record import read_nights
+from tasks.nights.tonight import Night, open_night
 from tasks.promotion.contest import Champion, hold_contest
 from tasks.recipe import Recipe
 from tasks.recipe_settings import GuardSettings, MeasureSettings, ModelSettings, PromotionSettings

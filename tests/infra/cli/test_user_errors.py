@@ -8,7 +8,7 @@ import pytest
 from safetensors import SafetensorError
 
 from infra.cli import main as cli
-from infra.cli.faults import one_line_of
+from infra.cli.user_errors import one_line_of
 from infra.stack.prefect import PrefectServerError
 from tasks.registry.client import RegistryError
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.metrics import multilabel_confusion_matrix, precision_recall_fscore_support
 
-from tagcore.metrics.classification import label_counts, label_counts_at, per_tag_table
+from tagcore.metrics.label_quality import label_counts, label_counts_at, per_tag_table
 from tests.tagcore.metrics.problems import messy_csr, ranking, truth_and_scores
 
 

@@ -12,7 +12,7 @@ from distributed import Client, LocalCluster
 
 from tagcore.shards import InProcess
 from tasks.cluster.backends import Cluster, DaskBackend, LocalWorkers
-from tasks.cluster.sessions import executor_for, interrupt_work, open_clusters, parallel_tasks
+from tasks.cluster.open_clusters import executor_for, interrupt_work, open_clusters, parallel_tasks
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import pytest
 from tagcore.readers import open_source
 from tagcore.readers.web.collection import Collection
 from tagcore.readers.web.gathered import GatheredDocuments
-from tasks.crawl.night import STATE, crawl, is_url_list, read_url_list
+from tasks.crawl.crawl_run import STATE, crawl, is_url_list, read_url_list
 from tasks.demo_site.server import served
 from tasks.demo_site.site import CHANGED, GOOD_FAULTS, NEW, VANISHED, DemoSite
 from tests.tasks.crawl.child import FAST

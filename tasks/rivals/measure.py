@@ -59,17 +59,25 @@ class GivenScores:
 def measure_rivals(
     rivals: list[RivalSettings], prepared: Path, measures: MeasureSettings, workspace: Workspace, seed: int = 0
 ) -> list[EvaluatedModel]:
-    """Measures the rivals that have a Python in the settings; of the others one line says that they are left out."""
+    """Measures the rivals that have a Python in the settings; of the others, and of those that fail, one line says that
+    they are left out, and why: what is no part of this house does not end hours of work."""
     measured = []
     for rival in rivals:
         if rival.rival not in workspace.settings.rivals:
-            remark = f'no Python that has it; settings: rivals = {{ {rival.rival} = "…/bin/python" }}'
-            ProgressReporter(f"leave out {rival.label}", remark=remark).tell("left out")
+            _leave_out(rival, f'no Python that has it; settings: rivals = {{ {rival.rival} = "…/bin/python" }}')
             continue
         state: Any = measure_rival(rival, prepared, measures, workspace, return_state=True)
-        evaluation: Path = state.result()
+        try:
+            evaluation: Path = state.result()
+        except ValueError as error:
+            _leave_out(rival, str(error))
+            continue
         measured.append(EvaluatedModel(rival.label, evaluation, evaluation, prepared, seed, rival=True))
     return measured
+
+
+def _leave_out(rival: RivalSettings, why: str) -> None:
+    ProgressReporter(f"leave out {rival.label}", remark=why).tell("left out")
 
 
 @task(name="rival", task_run_name="measure {rival.label}")

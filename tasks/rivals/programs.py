@@ -37,8 +37,8 @@ def omikuji(train: Rows, test: Rows, out: Path, k: int, settings: dict[str, Any]
     path = out / "train.txt"
     width, n_tags = _width(train, test)
     with path.open("w", encoding="ascii") as file:
-        file.write(f"{len(train.words)} {width} {n_tags}\n")
-        for words, values, tags in zip(*train, strict=True):
+        file.write(f"{sum(1 for _ in _with_words(train))} {width} {n_tags}\n")
+        for words, values, tags in _with_words(train):  # its reader refuses a line without words
             pairs = " ".join(f"{w}:{v:.7g}" for w, v in zip(words, values, strict=True))
             file.write(f"{','.join(map(str, tags))} {pairs}\n")
     parameters = library.Model.default_hyper_param()
@@ -113,6 +113,11 @@ def _width(train: Rows, test: Rows) -> tuple[int, int]:
     return words, int(max(map(_largest, train.tags))) + 1
 
 
+def _with_words(rows: Rows) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Words, values and tags of the documents that have a word."""
+    return (document for document in zip(*rows, strict=True) if document[0].size)
+
+
 def _largest(ids: np.ndarray) -> int:
     return int(ids.max()) if ids.size else -1
 
@@ -165,4 +170,5 @@ def _rows(path: Path) -> Rows:
 if __name__ == "__main__":
     name, features, out, k, *settings = sys.argv[1:]
     train, test = (_rows(Path(features) / f"{side}.parquet") for side in ("train", "test"))
-    print(json.dumps(RIVALS[name](train, test, Path(out), int(k), json.loads(settings[0]) if settings else {})))
+    most = min(int(k), _width(train, test)[1])  # some name a tag twice where more are asked for than there are
+    print(json.dumps(RIVALS[name](train, test, Path(out), most, json.loads(settings[0]) if settings else {})))

@@ -21,6 +21,27 @@ _EXECUTOR = "tasks/cluster/dask_executor.py"
 
 TASKS = (
     Fault(
+        "a rival is asked for more tags than there are",
+        "tasks/rivals/programs.py",
+        "most = min(int(k), _width(train, test)[1])",
+        "most = int(k)",
+        "tests/tasks/test_rivals.py",
+    ),
+    Fault(
+        "documents without words are told to a rival that refuses them",
+        "tasks/rivals/programs.py",
+        "for document in zip(*rows, strict=True) if document[0].size)",
+        "for document in zip(*rows, strict=True))",
+        "tests/tasks/test_rivals.py",
+    ),
+    Fault(
+        "a rival that fails ends the table",
+        "tasks/rivals/measure.py",
+        "        except ValueError as error:\n",
+        "        except KeyError as error:\n",
+        "tests/tasks/test_rivals.py",
+    ),
+    Fault(
         "tables of nights and searches do not show the columns that were asked for",
         "tasks/reporting/report.py",
         '"columns": measures.columns,',

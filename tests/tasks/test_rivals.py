@@ -1,11 +1,14 @@
 """Rivals as programs of another Python: what they say is measured as our own suggestions are."""
 
 import json
+import os
 import platform
 import stat
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -22,8 +25,9 @@ from tagcore.store.datasets import Dataset
 from tagcore.text import Vectoriser
 from tasks.costs import folder_megabytes
 from tasks.memory import watch_memory
+from tasks.progress import listen
 from tasks.recipe_settings import MeasureSettings, RivalSettings
-from tasks.rivals.measure import _VERSIONS, GivenScores, _ask, measure_rival, measure_rivals, scores_of
+from tasks.rivals.measure import _VERSIONS, PROGRAM, GivenScores, _ask, measure_rival, measure_rivals, scores_of
 from tasks.rivals.texts import write_texts
 from tasks.settings import Settings
 from tasks.workspace import Workspace
@@ -112,6 +116,53 @@ def test_a_rival_that_fails_or_is_not_there_is_named(prepared, workspace, tmp_pa
         measure_rival.fn(RivalSettings(rival="napkinxc"), prepared, MEASURES, workspace)
     bare = Workspace.from_settings(Settings(home=tmp_path))
     assert measure_rivals([RivalSettings(rival="omikuji")], prepared, MEASURES, bare) == []
+
+
+def test_a_rival_that_fails_leaves_the_others_measured(prepared, workspace, monkeypatch):
+    def in_no_flow(*args, return_state):
+        return SimpleNamespace(result=lambda: measure_rival.fn(*args).result())
+
+    monkeypatch.setattr("tasks.rivals.measure.measure_rival", in_no_flow)
+    rivals, told = [RivalSettings(rival="napkinxc"), RivalSettings(rival="omikuji")], []
+    with listen(lambda step, event: told.append((step.title, event, step.remark))):
+        measured = measure_rivals(rivals, prepared, MEASURES, workspace)
+    assert [model.label for model in measured] == ["omikuji"]
+    ((title, remark),) = [(title, remark) for title, event, remark in told if event == "left out"]
+    assert title == "leave out napkinxc"
+    assert "no such luck" in remark
+
+
+# learns nothing: says what it was given to read, and how many tags it was asked for
+LIBRARY = """
+from pathlib import Path
+from types import SimpleNamespace
+class Model:
+    @staticmethod
+    def default_hyper_param(): return SimpleNamespace()
+    @staticmethod
+    def train_on_data(path, parameters, n_threads):
+        model = Model()
+        model.read = Path(path).read_text()
+        return model
+    def save(self, folder): Path(folder, "read").write_text(self.read)
+    def init_prediction_thread_pool(self, n): pass
+    def predict(self, document, top_k): return [(tag, 0.5) for tag in range(top_k)]
+"""
+
+
+def test_a_program_leaves_out_documents_without_words_and_asks_for_no_more_tags_than_there_are(tmp_path):
+    (tmp_path / "omikuji.py").write_text(LIBRARY)
+    train = {"words": [[0, 2], [], [1]], "values": [[1.0, 0.5], [], [2.0]], "tags": [[0], [1], [0, 2]]}
+    for side, rows in (("train", train), ("test", {name: column[:2] for name, column in train.items()})):
+        types = {"words": pa.int32(), "values": pa.float32(), "tags": pa.int32()}
+        columns = {name: pa.array(column, pa.list_(types[name])) for name, column in rows.items()}
+        pq.write_table(pa.table(columns), tmp_path / f"{side}.parquet")
+    (tmp_path / "out").mkdir()
+    command = [sys.executable, str(PROGRAM), "omikuji", str(tmp_path), str(tmp_path / "out"), "50"]
+    subprocess.run(command, env={**os.environ, "PYTHONPATH": str(tmp_path)}, check=True, capture_output=True)
+    assert (tmp_path / "out" / "model" / "read").read_text().splitlines() == ["2 3 3", "0 0:1 2:0.5", "0,2 1:2"]
+    suggested = pq.read_table(tmp_path / "out" / "suggestions.parquet")["tags"].to_pylist()
+    assert suggested == [[0, 1, 2], [0, 1, 2]]
 
 
 def test_texts_are_those_of_the_rows(prepared, tmp_path):

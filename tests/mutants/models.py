@@ -34,13 +34,6 @@ MODELS = (
         f"{_BASELINES}/test_knn.py",
     ),
     Fault(
-        "a search for length scales sees a part of the rows where they are few",
-        "tagcore/models/sgps/learning.py",
-        "(n if n <= FEW_ROWS else SEARCHED_ROWS)",
-        "SEARCHED_ROWS",
-        f"{_SGPS}/test_estimator.py -k searched",
-    ),
-    Fault(
         "links that others chose are lost where a known user is touched",
         "tagcore/models/tagicofi/growing.py",
         "if model.n_neighbors is not None:  # either may have chosen a link",

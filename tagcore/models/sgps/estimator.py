@@ -57,7 +57,7 @@ class SGPS(ClassModel):
     search : "lbfgs" or "grid" (21 × 21) maximises the evidence, "none" takes the parameters as they are.
     length_scale, amplitude : where the search begins; None is half of the median distance of prototypes, and 3.
     search_iter, search_rows : most iterations of L-BFGS, four times as many for "ard"; rows that the search sees at
-        most. None: all where they are 8000 or fewer, else 4000; of less it would find too little amplitude.
+        most, None for 4000: fewer would find too little amplitude.
     probability : how `predict_proba` turns latents into probabilities: "mean" ignores their variance, and its likeliest
         class is that of `predict`; "mackay" shrinks each mean by its variance and "sample" averages over draws, which
         are less sure where little is known, and may so prefer another class, which errs more often.

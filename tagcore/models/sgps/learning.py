@@ -29,8 +29,7 @@ from tagcore.numeric.dots import Matrix
 from tagcore.training import FitContext, Measures
 
 FIRST_AMPLITUDE = 3.0
-FEW_ROWS = 8000  # of so many the search sees all, with the prototypes themselves
-SEARCHED_ROWS, SEARCHED_PROTOTYPES = 4000, 200  # that it sees of more rows: twice as many cost twice and find no better
+SEARCHED_ROWS, SEARCHED_PROTOTYPES = 4000, 200  # up to so many rows the search sees all, with the prototypes themselves
 COARSE_ROWS = 1000  # of many rows, on which a search begins; few alone would find too little amplitude
 MOST_DENSE_CELLS = 2**25  # of prototypes while they move: 256 MB
 ARD_ROUNDS = 4  # times as many iterations of the search
@@ -137,8 +136,7 @@ def search_parameters(
     if model.search == "none":
         return None
     rng = np.random.default_rng([seed, 1])
-    n = data.classes.size
-    most = model.search_rows or (n if n <= FEW_ROWS else SEARCHED_ROWS)
+    n, most = data.classes.size, model.search_rows or SEARCHED_ROWS
     rounds = model.search_iter * (ARD_ROUNDS if model.length_scales == "ard" else 1)
     start, found = first_theta(model, Z, n_classes), None
     coarse = model.search == "lbfgs" and min(n, most) > 2 * COARSE_ROWS

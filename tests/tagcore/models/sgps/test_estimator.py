@@ -13,7 +13,6 @@ from safetensors.numpy import load_file, save_file
 
 from tagcore.base import load_estimator
 from tagcore.models import SGPS
-from tagcore.models.sgps import learning
 from tagcore.models.sgps.basis import make_basis
 from tagcore.models.sgps.mode import find_mode
 from tagcore.models.sgps.rows import LabelledMatrix, Layout
@@ -163,22 +162,6 @@ def test_a_part_of_many_rows_is_searched():
     model = quick(search_iter=5, n_prototypes=40).fit(rows, labels)
     assert model.score(rows, labels) > 0.8
     assert not model.degenerate_
-
-
-def test_few_rows_are_searched_whole_and_of_many_a_part(monkeypatch):
-    seen = []
-
-    def told(problem, *rest):
-        seen.append((problem.data.classes.size, problem.prototypes.shape[0]))
-        return climb(problem, *rest)
-
-    climb = learning.climb
-    monkeypatch.setattr(learning, "climb", told)
-    monkeypatch.setattr(learning, "FEW_ROWS", 2600)
-    monkeypatch.setattr(learning, "SEARCHED_ROWS", 2100)
-    for count in (2500, 2700):
-        quick(search_iter=1, n_prototypes=250).fit(*three_classes(count))
-    assert seen == [(1000, 200), (2500, 250), (1000, 200), (2100, 200)]
 
 
 def test_the_grid_is_a_search_too():

@@ -10,7 +10,8 @@ from typing import Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from tagcore.numeric.dots import Matrix, column_weights, dot_block, squared_lengths, transposed_product
+from tagcore.numeric.dots import Matrix, RightRows, column_weights, squared_lengths, transposed_product
+from tagcore.numeric.unchecked_rows import flat_copy
 
 LengthScale = float | np.ndarray
 
@@ -25,6 +26,12 @@ class Covariance(Protocol):
 
     def between(self, X: Matrix, Z: Matrix) -> np.ndarray:
         """Gives k(x, z) of every pair, rows of X by rows of Z."""
+
+    def right(self, Z: Matrix) -> RightRows:
+        """Makes rows ready to be the Z of many X."""
+
+    def with_right(self, X: Matrix, right: RightRows) -> np.ndarray:
+        """Gives `between` of X and the rows that were made ready."""
 
     def diagonal(self, X: Matrix) -> np.ndarray:
         """Gives k(x, x) of every row."""
@@ -45,10 +52,16 @@ class SquaredExponential:
     amplitude: float = 1.0
 
     def between(self, X: Matrix, Z: Matrix) -> np.ndarray:
-        X, Z = _divided(X, self.length_scale), _divided(Z, self.length_scale)
-        block = dot_block(X, Z)
+        return self.with_right(X, self.right(Z))
+
+    def right(self, Z: Matrix) -> RightRows:
+        return RightRows(_divided(Z, self.length_scale))
+
+    def with_right(self, X: Matrix, right: RightRows) -> np.ndarray:
+        X = _divided(X, self.length_scale)
+        block = right.dots(X)
         block -= 0.5 * squared_lengths(X)[:, None]
-        block -= 0.5 * squared_lengths(Z)
+        block -= 0.5 * right.squares
         np.minimum(block, 0.0, out=block)
         np.exp(block, out=block)
         block *= self.amplitude**2
@@ -77,15 +90,21 @@ class NeuralNetwork:
     bias: float = 1.0
 
     def between(self, X: Matrix, Z: Matrix) -> np.ndarray:
-        return self._scale() * np.arcsin(self._sines(*self._scaled(X, Z)))
+        return self.with_right(X, self.right(Z))
+
+    def right(self, Z: Matrix) -> RightRows:
+        return RightRows(_divided(Z, self.length_scale))
+
+    def with_right(self, X: Matrix, right: RightRows) -> np.ndarray:
+        return self._scale() * np.arcsin(self._sines(_divided(X, self.length_scale), right))
 
     def diagonal(self, X: Matrix) -> np.ndarray:
         squares = 2.0 * (self.bias**2 + squared_lengths(_divided(X, self.length_scale)))
         return self._scale() * np.arcsin(squares / (1.0 + squares))
 
     def length_scale_slopes(self, X: Matrix, Z: Matrix, K: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        X, Z = self._scaled(X, Z)
-        of_rows, of_columns = self._norms(X), self._norms(Z)
+        X, Z = _divided(X, self.length_scale), _divided(Z, self.length_scale)
+        of_rows, of_columns = self._norms(squared_lengths(X)), self._norms(squared_lengths(Z))
         sines = np.sin(K / self._scale())
         weighted = weights * self._scale() / np.sqrt(np.maximum(1.0 - sines**2, np.finfo(float).eps))
         shares = weighted * sines
@@ -96,21 +115,18 @@ class NeuralNetwork:
         slopes -= 4.0 * _column_products(transposed_product(weighted, X), Z)
         return _summed_for(self.length_scale, slopes)
 
-    def _scaled(self, X: Matrix, Z: Matrix) -> tuple[Matrix, Matrix]:
-        return _divided(X, self.length_scale), _divided(Z, self.length_scale)
-
     def _scale(self) -> float:
         return self.amplitude**2 * 2.0 / np.pi
 
-    def _norms(self, X: Matrix) -> np.ndarray:
-        return 1.0 + 2.0 * (self.bias**2 + squared_lengths(X))
+    def _norms(self, squares: np.ndarray) -> np.ndarray:
+        return 1.0 + 2.0 * (self.bias**2 + squares)
 
-    def _sines(self, X: Matrix, Z: Matrix) -> np.ndarray:
-        block = dot_block(X, Z)
+    def _sines(self, X: Matrix, right: RightRows) -> np.ndarray:
+        block = right.dots(X)
         block += self.bias**2
         block *= 2.0
-        block /= np.sqrt(self._norms(X))[:, None]
-        block /= np.sqrt(self._norms(Z))
+        block /= np.sqrt(self._norms(squared_lengths(X)))[:, None]
+        block /= np.sqrt(self._norms(right.squares))
         return np.clip(block, -1.0, 1.0, out=block)
 
 
@@ -123,8 +139,10 @@ COVARIANCES: dict[str, type[SquaredExponential] | type[NeuralNetwork]] = {
 def _divided(X: Matrix, length_scale: LengthScale) -> Matrix:
     if not sp.issparse(X):
         return np.asarray(X, np.float64) / length_scale
-    scales = np.broadcast_to(np.asarray(length_scale, np.float64), X.shape[1:])
-    return sp.csr_matrix((X.data / scales[X.indices], X.indices, X.indptr), shape=X.shape)
+    scales = np.asarray(length_scale, np.float64)
+    rows = flat_copy(X)
+    rows.data = X.data / (scales[X.indices] if scales.ndim else scales)
+    return rows
 
 
 def _column_products(A: np.ndarray, Z: Matrix) -> np.ndarray:

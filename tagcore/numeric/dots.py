@@ -1,5 +1,6 @@
 """Inner products of rows, dense or CSR, as a dense block; what distances and covariances are made of."""
 
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,25 +12,56 @@ from tagcore.numeric.read_only import freeze, frozen_rows
 Matrix: TypeAlias = Any  # a dense array or CSR rows
 
 
+class RightRows:
+    """Rows on the right of products, made ready once for all that come on the left.
+
+    >>> RightRows(np.array([[1.0, 2.0], [0.0, 1.0]])).dots(sp.csr_matrix([[3.0, 1.0]]))
+    array([[5., 1.]])
+    """
+
+    def __init__(self, rows: Matrix) -> None:
+        self.rows = rows
+
+    def dots(self, X: Matrix) -> np.ndarray:
+        """Gives X Zᵀ in float64, dense, whichever of the two are CSR."""
+        if not sp.issparse(X):
+            product = X @ self.rows.T if not sp.issparse(self.rows) else (self.rows @ X.T).T
+            return np.ascontiguousarray(product, np.float64)
+        out = np.zeros((X.shape[0], self.rows.shape[0]))
+        if sp.issparse(self.rows):
+            add_sparse_product(*frozen_rows(X), *self._by_word, out)
+        else:
+            multiply_dense(*frozen_rows(X), self._columns, out)
+        return out
+
+    @cached_property
+    def squares(self) -> np.ndarray:
+        """‖z‖² of every row."""
+        return squared_lengths(self.rows)
+
+    @cached_property
+    def _by_word(self) -> tuple[np.ndarray, ...]:
+        return frozen_rows(self.rows.T.tocsr())
+
+    @cached_property
+    def _columns(self) -> np.ndarray:
+        return freeze(np.ascontiguousarray(self.rows.T, np.float64))
+
+
 def dot_block(X: Matrix, Z: Matrix) -> np.ndarray:
     """Gives X Zᵀ in float64, dense, whichever of the two are CSR."""
-    if not sp.issparse(X):
-        product = X @ Z.T if not sp.issparse(Z) else (Z @ X.T).T
-        return np.ascontiguousarray(product, np.float64)
-    out = np.zeros((X.shape[0], Z.shape[0]))
-    if sp.issparse(Z):
-        words = Z.T.tocsr()
-        add_sparse_product(*frozen_rows(X), *frozen_rows(words), out)
-    else:
-        multiply_dense(*frozen_rows(X), freeze(np.ascontiguousarray(Z.T, np.float64)), out)
-    return out
+    return RightRows(Z).dots(X)
 
 
 def squared_lengths(X: Matrix) -> np.ndarray:
     """Gives ‖x‖² of every row, float64."""
-    if sp.issparse(X):
-        return np.asarray(X.astype(np.float64).power(2).sum(axis=1)).ravel()
-    return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    if not sp.issparse(X):
+        return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    lengths, filled = np.zeros(X.shape[0]), np.flatnonzero(np.diff(X.indptr))
+    if filled.size:  # as scipy sums rows, without the matrices that it makes on the way
+        squares = np.square(X.data[: X.indptr[-1]], dtype=np.float64)
+        lengths[filled] = np.add.reduceat(squares, X.indptr[filled])
+    return lengths
 
 
 def column_weights(X: Matrix, weights: np.ndarray) -> np.ndarray:

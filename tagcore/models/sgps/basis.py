@@ -3,14 +3,15 @@
 Covariances here have amplitude 1, and the jitter is relative to it: the amplitude of a class multiplies its features.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from tagcore.numeric.covariance import COVARIANCES, Covariance
-from tagcore.numeric.dots import Matrix
+from tagcore.numeric.dots import Matrix, RightRows
 
 _MOST_JITTER = 1e-2
 
@@ -35,7 +36,11 @@ class Basis:
 
     def covariances(self, X: Matrix) -> np.ndarray:
         """Gives k(X, Z)."""
-        return self.k.between(X, self.prototypes)
+        return self.k.with_right(X, self._right)
+
+    @cached_property
+    def _right(self) -> RightRows:
+        return self.k.right(self.prototypes)
 
     def features(self, X: Matrix) -> np.ndarray:
         """Gives φ(x) of every row."""
@@ -56,7 +61,7 @@ class Basis:
 
     def parts(self) -> dict[str, Any]:
         """Plain arrays of which `Basis(**parts)` makes it again."""
-        return dict(vars(self))
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 def make_basis(covariance: str, length_scale: np.ndarray, prototypes: Matrix, jitter: float) -> Basis:

@@ -1,6 +1,7 @@
 """Parameters that Gaussian process classifiers refuse, and what their stored arrays must be."""
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.sparse as sp
@@ -112,8 +113,20 @@ def prototypes_of(model: Any, n_features: int) -> Any:
     return Z if model.sparse_ else Z.toarray()
 
 
+_posteriors: WeakKeyDictionary[Any, tuple[list[np.ndarray], Posterior]] = WeakKeyDictionary()
+
+
 def posterior_of(model: Any, n_features: int) -> Posterior:
-    """Gives the fitted process of a model's arrays."""
+    """Gives the fitted process of a model's arrays, made anew only where these are others by now: its prototypes are
+    made ready once for all questions."""
+    arrays = [getattr(model, name) for name in ARRAYS]
+    known = _posteriors.get(model)
+    if known is None or any(now is not before for now, before in zip(arrays, known[0], strict=True)):
+        known = _posteriors[model] = arrays, _posterior(model, n_features)
+    return known[1]
+
+
+def _posterior(model: Any, n_features: int) -> Posterior:
     scale = model.length_scale_ if model.length_scales == "ard" else model.length_scale_[0]
     basis = Basis(model.covariance, np.asarray(scale), prototypes_of(model, n_features), model.factor_, model.jitter_)
     known = None if model.curvature_ == "none" else Curvature(model.curvature_factors_, model.curvature_)

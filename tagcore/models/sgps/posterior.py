@@ -38,7 +38,7 @@ class Posterior:
 
     def means(self, X: Matrix) -> np.ndarray:
         """Gives the latent mean of every class, (n, C); no feature is whitened for it."""
-        blocks = [self.basis.covariances(X[rows]) @ self.weights for rows in self._cuts(X)]
+        blocks = [self.basis.covariances(block) @ self.weights for block in self._blocks(X)]
         return np.concatenate(blocks) if blocks else np.empty((0, self.amplitudes.size))
 
     def variances(self, X: Matrix) -> np.ndarray:
@@ -70,9 +70,9 @@ class Posterior:
         if self.curvature is None:
             raise ValueError('there is no variance without evidence: fit with evidence="block" or "exact"')
         squares, blocks = self.amplitudes**2, []
-        for rows in self._cuts(X):
-            features = self.basis.features(X[rows])
-            left = self.basis.residual_variances(X[rows], features)
+        for block in self._blocks(X):
+            features = self.basis.features(block)
+            left = self.basis.residual_variances(block, features)
             covariances = self.curvature.covariances(features, self.amplitudes)
             if covariances.ndim == 2:
                 covariances = covariances + left[:, None] * squares
@@ -82,9 +82,11 @@ class Posterior:
             blocks.append(covariances)
         return np.concatenate(blocks) if blocks else np.empty((0, squares.size))
 
-    def _cuts(self, X: Matrix) -> list[slice]:
+    def _blocks(self, X: Matrix) -> list[Matrix]:
         step = max(1, _BLOCK_CELLS // self.basis.size)
-        return [slice(i, min(i + step, X.shape[0])) for i in range(0, X.shape[0], step)]
+        if 0 < X.shape[0] <= step:  # to slice one row takes as long as to compare it with all prototypes
+            return [X]
+        return [X[i : i + step] for i in range(0, X.shape[0], step)]
 
 
 def _root(covariance: np.ndarray) -> np.ndarray:

@@ -157,6 +157,20 @@ def test_stores_and_streams_agree_and_shards_are_worked_on_by_any_number_of_thre
     assert fixed(memory=1000).fit(rows, labels).log_evidence_ == pytest.approx(store.log_evidence_, abs=1e-6)
 
 
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_what_was_asked_before_is_forgotten_with_a_new_fit(form):
+    model = fixed(scaling="none", n_prototypes=10).fit(form(X), Y)
+    before = model.predict_latent(form(X_NEW))
+    other, labels = three_classes(80, seed=5)
+    again = model.fit(form(other), labels).predict_latent(form(X_NEW))
+    assert np.array_equal(
+        again, fixed(scaling="none", n_prototypes=10).fit(form(other), labels).predict_latent(form(X_NEW))
+    )
+    assert not np.array_equal(again, before)
+    one_by_one = np.vstack([model.predict_latent(form(row[None])) for row in X_NEW])
+    np.testing.assert_allclose(one_by_one, again, rtol=1e-12, atol=1e-12)
+
+
 def test_a_part_of_many_rows_is_searched():
     rows, labels = three_classes(2500)
     model = quick(search_iter=5, n_prototypes=40).fit(rows, labels)

@@ -28,7 +28,7 @@ from tasks.crawl.parser_pool import ParserProcesses
 from tasks.data_settings import CrawlSettings
 from tasks.demo_site.server import served
 from tasks.demo_site.site import CHANGED, FAULTS, GOOD_FAULTS, NEW, VANISHED, DemoSite
-from tests.tasks.crawl.test_night import documents_in
+from tests.tasks.crawl.test_crawl_run import documents_in
 
 PER_HOST = 16
 SETTINGS = CrawlSettings(seconds=8, back_off=0.05, retries=1, per_host=PER_HOST)

@@ -10,7 +10,7 @@ from sklearn.metrics import hamming_loss, precision_recall_fscore_support
 
 from tagcore.metrics.tally import tally_labels
 from tests.tagcore.metrics.problems import messy_csr
-from tests.tagcore.metrics.test_classification import two_labellings
+from tests.tagcore.metrics.test_label_quality import two_labellings
 
 
 @given(two_labellings(), st.integers(0, 10))

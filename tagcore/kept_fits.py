@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -20,17 +21,18 @@ class KeptFits:
     parameters and the rows that it has not seen, and is the same bits as one made anew."""
 
     folders: tuple[Path, ...]  # the first is of the features that others stand beside, or of the only ones
-    least_seconds: float = 1.0  # what is fitted in less is not worth keeping
+    least_seconds: float = 0.3  # what is fitted in less is not worth keeping
 
     def of_view(self, number: int) -> "KeptFits":
-        """The fits on one kind of features, those that are side by side counted from 0."""
-        return replace(self, folders=(self.folders[number],))
+        """The fits on one kind of features, those that are side by side counted from 0, for a member of a blend: it
+        takes what models before it have kept and keeps nothing, as blends come last."""
+        return replace(self, folders=(self.folders[number],), least_seconds=math.inf)
 
     def fit(self, model: Estimator, left_out: np.ndarray | None, fit: Callable[[], object]) -> None:
         """Gives the model the state of the kept fit, or calls `fit` and keeps what came of it."""
         place = self.folders[0] / self._key(model, left_out)
         if place.exists():
-            kept = load_estimator(place)
+            kept = load_estimator(place, mapped=True)
             for name in (*model._all_arrays(), *model._all_facts()):
                 setattr(model, name, getattr(kept, name))
             return

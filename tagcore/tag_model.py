@@ -33,6 +33,7 @@ class TagModel(Estimator, abstract=True):
     learns_from = "documents"
     _common_facts: ClassVar[tuple[str, ...]] = ("n_labels_", "n_features_in_")
     _uses_observed: ClassVar[bool] = False
+    can_be_member: ClassVar[bool] = True  # of a blend, which then has the same fit as the model by itself
     gives_probabilities: ClassVar[bool] = False  # learnt on documents it had not seen: it needs no calibrator
     wanted_features: ClassVar[Mapping[str, Any]] = MappingProxyType({})  # where nobody chose others: counts, say
 
@@ -78,13 +79,14 @@ class TagModel(Estimator, abstract=True):
         return self
 
     def fit_without(self, left_out: np.ndarray | None, rows: Rows, context: FitContext) -> Self:
-        """Learns from the rows but those that `left_out` marks (None: from all), or takes that fit where it is kept."""
+        """Learns from the rows but those that `left_out` marks (None: from all), or takes that fit where it is kept, as
+        those of members of blends are."""
 
         def fit() -> None:
             learnt = rows if left_out is None else rows.select(np.flatnonzero(~left_out))
             self._fit_in_context(learnt, None, context)
 
-        if context.kept is None:
+        if context.kept is None or not self.can_be_member:
             fit()
         else:
             context.kept.fit(self, left_out, fit)

@@ -131,7 +131,7 @@ def _night(problem: Problem) -> dict[str, tuple[ModelSettings, TagModel, float]]
                 continue
             model = make_model(settings.model, settings.params, 0, TagModel)
             folders = tuple(Path(scratch, str(number)) for number in problem.read(settings))
-            kept = KeptFits(folders, least_seconds=0.2)
+            kept = KeptFits(folders)
             seconds = cpu(partial(fit_calibrated, model, rows, settings.calibrate, kept=kept))
             trained[settings.model] = settings, model, seconds
     return trained

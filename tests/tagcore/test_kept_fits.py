@@ -46,6 +46,14 @@ def test_a_night_fits_each_member_once_and_its_bits_are_those_of_one_alone(tmp_p
     assert arrays(blend) == arrays(without)
 
 
+def test_a_blend_is_kept_for_nobody(tmp_path):
+    """it can be no member, and is as large as all of its members."""
+    fit_calibrated(
+        Blend(members=MEMBERS), InMemory(*noisy()), None, kept=KeptFits((tmp_path / "kept",), least_seconds=0)
+    )
+    assert not (tmp_path / "kept").exists()
+
+
 def test_other_parameters_and_other_rows_are_other_fits(tmp_path, fits):
     rows, kept = InMemory(*noisy()), KeptFits((tmp_path / "kept",), least_seconds=0)
     for model, seed in ((KNN(), 0), (KNN(), 1), (KNN(n_neighbors=3), 0)):

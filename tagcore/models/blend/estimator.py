@@ -104,6 +104,7 @@ class Blend(TagModel):
         n_trees=Whole(0, 10_000),
         random_state=SEED,
     )
+    can_be_member = False
     gives_probabilities = True
 
     curves_: np.ndarray  # (members, 4) log-odds of each member's score, see `curves`; zeros: by its own probability

@@ -74,8 +74,9 @@ def make_member(member: Any, seed: int) -> Member:
         raise ValueError(f'a member is {member!r:.100}, expected a class name or {{"model": name, …}}')
     name = plain["model"]
     cls = find_model_class(name)
-    if cls is None or not issubclass(cls, TagModel) or name == "Blend":
-        choices = sorted(n for n, c in registered_models().items() if issubclass(c, TagModel) and n != "Blend")
+    if cls is None or not issubclass(cls, TagModel) or not cls.can_be_member:
+        known = registered_models().items()
+        choices = sorted(n for n, c in known if issubclass(c, TagModel) and c.can_be_member)
         raise ValueError(f"a member is {name!r:.100}, expected one of {', '.join(choices)}")
     params = {key: value for key, value in plain.items() if key not in ("model", COLUMNS)}
     defaults = cls().get_params()

@@ -20,8 +20,11 @@ from tagcore.training import FitContext, Measures, train
 
 BY_CLASS = ("mean", "variance", "positives", "exposures")
 BIASES = ("bias_mean", "bias_variance")
-_SHARD_TAGS = 64  # fewer would read all rows for little
-_ROUNDS = 10  # of progress through independent classes
+_SHARD_TAGS = 64  # that share a hub; fewer would read all rows for little
+_SHARD_TAGS_APART = 192  # that share nothing: over more classes loops run faster, but fewer shards busy fewer cores
+_FEWEST_APART = 2
+_ROUNDS = 10  # of progress through independent classes, at most
+_ROWS_A_WORD = 0.25  # of a round at least: it copies the state, which is small beside the learning of so many
 _MERGE_ROWS = 2000
 _MERGE_SHARE = 4  # the more rows the hub has seen, the less it minds a block: of up to a quarter of them
 
@@ -199,11 +202,11 @@ def learn_by_classes(
             replace(preparation, normalise=False),
         )
     exact = settings.variant == INDEPENDENT
-    usual = -(-margins.size // _SHARD_TAGS)
-    cuts = row_shards(margins.size, usual if exact else n_shards or usual)
+    count = _shards_apart(margins.size) if exact else n_shards or -(-margins.size // _SHARD_TAGS)
+    cuts = row_shards(margins.size, count)
     preparation = replace(preparation, warm_up=0 if exact else min(preparation.warm_up, rows.n_rows))
     order = stream_order(rows.n_rows, preparation.seed)
-    every = max(1, -(-rows.n_rows // _ROUNDS)) if exact else merge_every
+    every = _rows_a_round(rows) if exact else merge_every
     learner = ClassShardsLearner(settings, state, margins, order, merge_edges(preparation.warm_up, rows.n_rows, every))
     everything = rows.part(slice(0, rows.n_rows))
     shards = Shards([(everything, cut) for cut in cuts], preparation.class_rows, context.executor)
@@ -217,3 +220,13 @@ def learn_by_classes(
     if not exact:
         state["bias_mean"][0], state["bias_variance"][0] = trained.arrays["hub"]
     state |= {name: learnt[0][name].copy() for name in ("last_seen", "seen")}
+
+
+def _shards_apart(classes: int) -> int:
+    """How many shards classes are cut into that share nothing, however many there are to learn them."""
+    return max(_FEWEST_APART, -(-classes // _SHARD_TAGS_APART))
+
+
+def _rows_a_round(rows: Rows) -> int:
+    """How many rows classes that share nothing learn between two words of progress."""
+    return max(1, -(-rows.n_rows // _ROUNDS), int(_ROWS_A_WORD * rows.n_features))

@@ -63,7 +63,7 @@ def build_jobs(
     from others of its experiment. A `night` decides what goes on from the night before."""
     kind = kind_of(recipe.data.kind)
     preparer = _Preparer(recipe, data, workspace, night)
-    jobs, too_large = [], set[str]()
+    jobs, left_out, why = [], set[str](), ""
     for seed in recipe.seeds:
         split = split_of_seed(recipe, seed)
         documents = [point, f"split {split.seed}" if len(recipe.seeds) > 1 and recipe.split.redraw else ""]
@@ -72,18 +72,18 @@ def build_jobs(
         for number, asked in enumerate(recipe.all_models()):
             model = preparer.as_read(asked)
             prepared = preparer.prepare(model, split, _told(documents))
-            if model.most_cells is not None and (cells := kind.cells(prepared)) > model.most_cells:
-                left_out = f"{cells:,} words × tags, it takes {model.most_cells:,} (most_cells of the recipe)"
-                ProgressReporter(f"leave out {model.label}{which}", remark=left_out).tell("left out")
-                too_large.add(model.model)
+            if against := kind.why_left_out(model, prepared):
+                why = f"{model.label}: {against}"
+                ProgressReporter(f"leave out {model.label}{which}", remark=against).tell("left out")
+                left_out.add(model.model)
                 continue
-            model, views = preparer.prepare_members(without_members(model, too_large), split, _told(documents))
+            model, views = preparer.prepare_members(without_members(model, left_out), split, _told(documents))
             if len(views) > 1:
                 prepared = run_task(join_views, views=views, workspace=workspace)
             start = None if night is None else night.start(model, seed, prepared)
             jobs.append(Job(model, prepared, seed, which, start=start, number=number, views=tuple(views)))
     if not jobs:
-        raise ValueError(f"{recipe.name}: every model is left out: the data have more words × tags than most_cells")
+        raise ValueError(f"{recipe.name}: every model is left out; {why}")
     return jobs
 
 

@@ -25,8 +25,9 @@ from tasks.classes.split import split_rows
 from tasks.classes.train import train_classifier
 from tasks.evaluate import evaluate, values_of_tagger
 from tasks.feature_settings import FeatureSettings
-from tasks.features import count_cells, features
+from tasks.features import features
 from tasks.ingest import ingest
+from tasks.left_out import why_left_out
 from tasks.model_parameters import require_parameters
 from tasks.ratings.evaluate import evaluate_recommender, values_of_recommender
 from tasks.ratings.examples import recommend_examples, sample_users
@@ -66,7 +67,7 @@ class Kind:
     ingest: Task  # (data, workspace) -> the folder of the data
     prepare: Task  # (data, **what `preparation` says, workspace) -> the folder of what models learn from
     preparation: Callable[[Recipe, ModelSettings, SplitSettings], dict[str, Any]]
-    cells: Callable[[Path], int]  # of what was prepared: how much a dense model of it would hold
+    why_left_out: Callable[[ModelSettings, Path], str]  # what in the prepared speaks against a model, or nothing
     train: Task  # (prepared, model, seed, workspace) -> the folder of the stored model
     evaluate: Task  # (model, prepared, measures, label, workspace) -> the folder of the evaluation
 
@@ -131,7 +132,7 @@ KINDS: dict[LearnsFrom, Kind] = {
         ingest=ingest,
         prepare=features,
         preparation=_features_of,
-        cells=count_cells,
+        why_left_out=why_left_out,
         train=train,
         evaluate=evaluate,
         facts=tagger_facts,
@@ -157,7 +158,7 @@ KINDS: dict[LearnsFrom, Kind] = {
             "profiles": recipe.data.profiles,
             "title": "split ratings",
         },
-        cells=lambda prepared: 0,
+        why_left_out=lambda model, prepared: "",
         train=train_recommender,
         evaluate=evaluate_recommender,
         facts=recommender_facts,
@@ -179,7 +180,7 @@ KINDS: dict[LearnsFrom, Kind] = {
         ingest=ingest,
         prepare=split_rows,
         preparation=lambda recipe, model, split: {"split": split, "title": "split rows"},
-        cells=lambda prepared: 0,
+        why_left_out=lambda model, prepared: "",
         train=train_classifier,
         evaluate=evaluate_classifier,
         facts=classifier_facts,

@@ -1,6 +1,9 @@
-"""Models that the data are too large for are left out, and that is said."""
+"""Models that the data are nothing for, too large or below zero, are left out, and that is said."""
+
+from dataclasses import replace
 
 import pytest
+import scipy.sparse as sp
 
 from flows import jobs as of_recipe
 from flows.recipes import load_recipe
@@ -35,8 +38,29 @@ def test_what_is_too_large_is_left_out_and_said(features, monkeypatch):
     assert [job.label for job in jobs] == ["KNN", "Blend"]
     assert jobs[1].model.params == {"members": ["OneVsRestLinear", "KNN"]}  # without the one that is too large
     assert told == [("left out", "leave out BOMC", "6 words × tags, it takes 5 (most_cells of the recipe)")]
-    with pytest.raises(ValueError, match="nightly: every model is left out"):
+    with pytest.raises(ValueError, match="nightly: every model is left out; BOMC: 6 words × tags"):
         of_recipe.build_jobs(load_recipe("nightly", {"models": models[1:2]}), features, None)
+
+
+def test_who_takes_no_weights_below_zero_is_left_out_of_data_with_some(tmp_path, monkeypatch):
+    for name, least in (("some", -2.5), ("none", 0.5)):
+        bags = sp.csr_matrix([[1.5, least], [3.0, 1.0]] * 20)
+        texts = Corpus.from_texts(["one", "two"] * 20, [["fruit"], ["cars"]] * 20)
+        replace(texts, words=bags, word_names=["apple", "pie"]).save(tmp_path / name)
+        corpus = Dataset.open(tmp_path / name, "corpus")
+        raw = Vectoriser(use_idf=False, norm=None)
+        make_features(corpus, tmp_path / f"{name} features", raw, Split(test=0.3))
+    models = [{"model": "KNN"}, {"model": "SimFusion"}, {"model": "PMM"}]
+    trained = {}
+    for name in ("some", "none"):
+        monkeypatch.setattr(of_recipe, "prepare", lambda *given, name=name: tmp_path / f"{name} features")
+        told = []
+        with listen(lambda step, event, told=told: told.append((step.title, step.remark))):
+            jobs = of_recipe.build_jobs(load_recipe("nightly", {"models": models}), tmp_path / name, None)
+        trained[name] = [job.label for job in jobs], told
+    why = "weights of words from -2.5 on, it takes none below 0"
+    assert trained["some"] == (["KNN"], [("leave out SimFusion", why), ("leave out PMM", why)])
+    assert trained["none"] == (["KNN", "SimFusion", "PMM"], [])
 
 
 def test_the_night_holds_the_blend_and_its_members():

@@ -16,7 +16,7 @@ from tagcore.fitting import make_model
 from tagcore.labelling.thresholds import cross_validated_thresholds
 from tagcore.metrics.evaluation import Evaluation
 from tagcore.tag_model import TagModel
-from tasks import data_kinds
+from tasks import data_kinds, left_out
 from tasks.cache import read_record
 from tasks.evaluate import EvaluatedModel, evaluate, signed_value
 from tasks.features import features
@@ -52,7 +52,8 @@ def jobs_of(tmp_path, **settings):
 
 
 def test_jobs_know_their_models_where_some_are_left_out(built, monkeypatch, tmp_path):
-    kind = SimpleNamespace(preparation=data_kinds.kind_of("documents").preparation, cells=lambda prepared: 1000)
+    preparation = data_kinds.kind_of("documents").preparation
+    kind = SimpleNamespace(preparation=preparation, why_left_out=lambda model, _: "large" if model.most_cells else "")
     monkeypatch.setattr(of_recipe, "kind_of", lambda name: kind)
     models = [{"model": "Popular"}, {"model": "BOMC", "most_cells": 10}, {"model": "KNN"}]
     jobs = jobs_of(tmp_path, models=models, seeds=[0, 1])
@@ -112,6 +113,7 @@ def test_models_that_weigh_the_same_terms_otherwise_share_one_reading(tmp_path, 
         return Path("anywhere")
 
     monkeypatch.setattr(of_recipe, "prepare", prepare)
+    monkeypatch.setattr(left_out, "lowest_weight", lambda prepared: 0.0)
     bigrams = {"model": "Ridge", "features": {"ngram_range": [1, 2]}}
     jobs_of(tmp_path, models=[{"model": "KNN"}, {"model": "PMM"}, bigrams, {"model": "Popular"}])
     assert asked == [("l2", [None]), (None, ["l2"]), ("l2", [])]

@@ -21,6 +21,20 @@ _EXECUTOR = "tasks/cluster/dask_executor.py"
 
 TASKS = (
     Fault(
+        "weights below zero end the table of a model that takes none",
+        "tasks/left_out.py",
+        "        if lowest < 0:\n",
+        "        if lowest < -1e9:\n",
+        "tests/flows/test_sizes.py",
+    ),
+    Fault(
+        "the lowest weight of the last row group alone counts",
+        "tasks/left_out.py",
+        "lowest = min(lowest, told.min",
+        "lowest = min(0.0, told.min",
+        "tests/flows/test_sizes.py",
+    ),
+    Fault(
         "a rival is asked for more tags than there are",
         "tasks/rivals/programs.py",
         "most = min(int(k), _width(train, test)[1])",

@@ -44,9 +44,9 @@ def test_what_is_too_large_is_left_out_and_said(features, monkeypatch):
 
 def test_who_takes_no_weights_below_zero_is_left_out_of_data_with_some(tmp_path, monkeypatch):
     for name, least in (("some", -2.5), ("none", 0.5)):
-        bags = sp.csr_matrix([[1.5, least], [3.0, 1.0]] * 20)
+        bags = sp.csr_matrix([[1.5, least]] * 20 + [[3.0, 1.0]] * 20)
         texts = Corpus.from_texts(["one", "two"] * 20, [["fruit"], ["cars"]] * 20)
-        replace(texts, words=bags, word_names=["apple", "pie"]).save(tmp_path / name)
+        replace(texts, words=bags, word_names=["apple", "pie"]).save(tmp_path / name, rows_per_group=10)
         corpus = Dataset.open(tmp_path / name, "corpus")
         raw = Vectoriser(use_idf=False, norm=None)
         make_features(corpus, tmp_path / f"{name} features", raw, Split(test=0.3))

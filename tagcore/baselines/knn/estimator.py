@@ -150,7 +150,8 @@ class KNN(TagModel):
     def _scores(self, X: sp.csr_matrix) -> np.ndarray:
         scores, voters = np.zeros((X.shape[0], self.n_labels_)), np.empty(X.shape[0], np.int64)
         score_rows(*frozen_rows(X, np.float64), *self._kernel_arguments(X.shape[0]), scores, voters)
-        scores[voters == 0] = self.shares_
+        if not voters.all():
+            scores[voters == 0] = self.shares_
         return scores
 
     def _top_k(self, X: sp.csr_matrix, k: int) -> tuple[np.ndarray, np.ndarray]:

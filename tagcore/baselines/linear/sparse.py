@@ -122,7 +122,8 @@ class _SparseLinear(MarginModel):
 
     def _scores(self, X: sp.csr_matrix) -> np.ndarray:
         X = self._scaled(X)
-        scores = np.tile(self.intercept_.astype(np.float64), (X.shape[0], 1))
+        scores = np.empty((X.shape[0], self.n_labels_))
+        scores[:] = self.intercept_
         coef = frozen_arrays_of(self, self.coef_data_, self.coef_indices_, self.coef_indptr_)
         add_sparse_product(*frozen_rows(X), *coef, scores)
         return scores

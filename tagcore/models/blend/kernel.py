@@ -10,7 +10,6 @@ from numba import njit
 
 from tagcore.kernels.copying import copy_into
 from tagcore.kernels.ranking import best_of_row
-from tagcore.kernels.sparse import first_at_least
 from tagcore.models.blend.trees import GROUP, sum_of_trees
 
 RANKS = 40  # ranks that are told apart
@@ -33,16 +32,23 @@ def best_ranks(scores):
 
 
 @njit(cache=True, nogil=True)
-def _met(tag, other, starts, tags, counts):
-    """How many documents have both tags."""
-    at = first_at_least(tags, starts[other], starts[other + 1], tag)
-    return counts[at] if at < starts[other + 1] and tags[at] == tag else 0
+def _count_meetings(others, counts, place, both):
+    """Counts, for each pair of a document and each of its best others, the documents that have both tags.
+
+    `place` is where the tags of the pairs stand, -1 for all others: the tags that meet an other are read once for all.
+    """
+    starts, met_tags, met_counts = counts[2:]
+    both[:] = 0
+    for o in range(others.size):
+        for at in range(starts[others[o]], starts[others[o] + 1]):
+            if place[met_tags[at]] >= 0:
+                both[place[met_tags[at]], o] = met_counts[at]
 
 
 @njit(cache=True, nogil=True)
-def _beside(tag, others, weights, counts, out):
+def _beside(tag, others, weights, both, counts, out):
     """How the tag goes with the best others: max, mean and mean logarithm of lift, weighed by how likely these are."""
-    documents, n_documents, starts, tags, both_counts = counts
+    documents, n_documents = counts[:2]
     seen = 0
     total, strongest, share, lift = 0.0, 0.0, 0.0, 0.0
     for place in range(others.size):
@@ -53,12 +59,11 @@ def _beside(tag, others, weights, counts, out):
             break
         seen += 1
         weight = weights[place]
-        both = _met(tag, other, starts, tags, both_counts)
-        chance = both / (documents[other] + 1.0)
+        chance = both[place] / (documents[other] + 1.0)
         strongest = max(strongest, weight * chance)
         share += weight * chance
         expected = float(documents[other]) * float(documents[tag])
-        lift += weight * np.log((both * n_documents / expected if expected > 0 else 0.0) + _UNLIKELY)
+        lift += weight * np.log((both[place] * n_documents / expected if expected > 0 else 0.0) + _UNLIKELY)
         total += weight
     out[0] = strongest
     out[1] = share / total if total > 0 else 0.0
@@ -77,15 +82,16 @@ def pair_features(scores, best, best_scores, likely, word_starts, pool, counts):
     n_members, n_rows, n_tags = scores.shape
     ranks = best.shape[2]
     pool = min(pool, ranks)
+    most, n_others = n_members * pool, likely.shape[1]
     place = np.full(n_tags, -1, np.int64)
-    found = np.empty(n_members * pool, np.int64)
+    both = np.empty((most, n_others), np.int64)
     indptr = np.zeros(n_rows + 1, np.int64)
-    pair_tags = np.empty(n_rows * n_members * pool, np.int64)
-    features = np.empty((n_rows * n_members * pool, 4 * n_members + 5), np.float64)
+    pair_tags = np.empty(n_rows * most, np.int64)
+    features = np.empty((n_rows * most, 4 * n_members + 5), np.float64)
     log_ranks = np.log1p(np.arange(RANKS + 1))
-    n = 0
     for i in range(n_rows):
-        n_found = 0
+        n = indptr[i]
+        found, n_found = pair_tags[n : n + most], 0
         for m in range(n_members):
             last = best_scores[m, i, ranks - 1]
             for p in range(pool):
@@ -93,9 +99,11 @@ def pair_features(scores, best, best_scores, likely, word_starts, pool, counts):
                 if best_scores[m, i, p] == last and p < ranks - 1:
                     break
                 if place[tag] < 0:
-                    place[tag] = n + n_found
+                    place[tag] = n_found
                     found[n_found] = tag
                     n_found += 1
+        others, words = best[0, i, :n_others], np.log1p(word_starts[i + 1] - word_starts[i])
+        _count_meetings(others, counts, place, both[:n_found])
         for f in range(n_found):
             tag, row = found[f], features[n + f]
             for m in range(n_members):
@@ -104,17 +112,17 @@ def pair_features(scores, best, best_scores, likely, word_starts, pool, counts):
                 row[3 * m + 2] = log_ranks[RANKS]
                 row[3 * n_members + 2 + m] = best_scores[m, i, 0]
             row[3 * n_members] = np.log1p(counts[0][tag])
-            row[3 * n_members + 1] = np.log1p(word_starts[i + 1] - word_starts[i])
-            _beside(tag, best[0, i, : likely.shape[1]], likely[i], counts, row[4 * n_members + 2 :])
-            pair_tags[n + f] = tag
+            row[3 * n_members + 1] = words
+            _beside(tag, others, likely[i], both[f], counts, row[4 * n_members + 2 :])
         for m in range(n_members):
             for rank in range(ranks):
-                if place[best[m, i, rank]] >= 0:
-                    features[place[best[m, i, rank]], 3 * m + 2] = log_ranks[rank]
+                at = place[best[m, i, rank]]
+                if at >= 0:
+                    features[n + at, 3 * m + 2] = log_ranks[rank]
         for f in range(n_found):
             place[found[f]] = -1
-        n += n_found
-        indptr[i + 1] = n
+        indptr[i + 1] = n + n_found
+    n = indptr[n_rows]
     return indptr, pair_tags[:n].copy(), features[:n].copy()
 
 

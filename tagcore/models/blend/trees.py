@@ -25,7 +25,7 @@ _LAST = 1 << (MOST_LEAVES - 1)  # kept alive whatever a stored array says: a lea
 # the four highest of the low 16 bits of _DE_BRUIJN << n differ for every n: the place of a lone bit without a branch
 _DE_BRUIJN = 0x09AF
 _PLACES = np.argsort([((_DE_BRUIJN << n) & 0xFFFF) >> 12 for n in range(MOST_LEAVES)])
-GROUP = 128  # trees that have a table of their own: its size is that of their nodes times their number
+GROUP = 64  # trees that have a table of their own: its size is that of their nodes times their number
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ _SHARD_TAGS = 64  # that share a hub; fewer would read all rows for little
 _SHARD_TAGS_APART = 192  # that share nothing: over more classes loops run faster, but fewer shards busy fewer cores
 _FEWEST_APART = 2
 _ROUNDS = 10  # of progress through independent classes, at most
-_ROWS_A_WORD = 0.25  # of a round at least: it copies the state, which is small beside the learning of so many
+_ROWS_A_WORD = 0.5  # of a round at least: it copies the state, which is small beside the learning of so many
 _MERGE_ROWS = 2000
 _MERGE_SHARE = 4  # the more rows the hub has seen, the less it minds a block: of up to a quarter of them
 
@@ -87,6 +87,7 @@ class ClassShardsLearner:
     """Learner over shards of classes. `start` is the state before the first row.
 
     `order` is that of the rows; `edges` are the places in it where rounds begin, and where the last one ends.
+    Independent classes have no first rows in common: they take their part of the start as the first round begins.
     """
 
     def __init__(
@@ -104,19 +105,18 @@ class ClassShardsLearner:
 
     def init(self, shards: Shards) -> Arrays:
         """Lets every shard learn the first rows for all classes and keep its own classes; gives the hub."""
-        shards.update(begin_step, settings=self.settings, margins=self.margins, **self.start)
         if self.settings.variant == INDEPENDENT:
             return {"hub": np.zeros(2)}
+        shards.update(begin_step, settings=self.settings, margins=self.margins, **self.start)
         return {"hub": shards.collect(hub_of_shard)[0]}
 
     def round(self, shards: Shards, arrays: Arrays, number: int) -> tuple[Arrays, Measures]:
         first, last = self.edges[number : number + 2]
-        order = self.order[first:last]
-        gained = shards.update(
-            advance_step, settings=self.settings, margins=self.margins, order=order, hub=arrays["hub"]
-        )
+        shared = {"settings": self.settings, "margins": self.margins, "order": self.order[first:last]}
         if self.settings.variant == INDEPENDENT:
+            shards.update(advance_alone_step, **shared, **({} if number else self.start))
             return arrays, {"rows": float(last)}
+        gained = shards.update(advance_step, hub=arrays["hub"], **shared)
         mean, variance = merged_hub((arrays["hub"][0], arrays["hub"][1]), (gained["precision"], gained["weighted"]))
         return {"hub": np.array([mean, variance])}, {"rows": float(last), "bias": float(mean)}
 
@@ -140,9 +140,7 @@ def begin_step(
     if warm.X.shape[0]:
         start = {k: v.copy() for k, v in start.items()}
         learn_flat(start, warm, np.arange(warm.X.shape[0]), settings, margins)
-    kept = BY_CLASS + BIASES if settings.variant == INDEPENDENT else BY_CLASS
-    own = {k: np.array(v[..., shard.data.classes] if k in kept else v, order="C") for k, v in start.items()}
-    return own, {}
+    return _own_part(start, BY_CLASS, shard.data.classes), {}
 
 
 def advance_step(
@@ -156,14 +154,32 @@ def advance_step(
 ) -> tuple[Arrays, Arrays]:
     """Step: a block of rows learnt with the hub as it was; the sum is the evidence on the hub."""
     state = {k: v.copy() for k, v in state.items()}
-    precision = weighted = 0.0
-    if settings.variant != INDEPENDENT:
-        state["bias_mean"][0], state["bias_variance"][0] = hub
+    state["bias_mean"][0], state["bias_variance"][0] = hub
     learn_flat(state, shard.data.own, order, settings, margins[shard.data.classes])
-    if settings.variant != INDEPENDENT:
-        mean, variance = hub_of_shard(shard, state)
-        precision, weighted = gained_evidence((hub[0], hub[1]), (mean, variance))
+    mean, variance = hub_of_shard(shard, state)
+    precision, weighted = gained_evidence((hub[0], hub[1]), (mean, variance))
     return state, {"precision": np.array(precision), "weighted": np.array(weighted)}
+
+
+def advance_alone_step(
+    shard: Shard[ClassRows],
+    state: Arrays,
+    *,
+    settings: StreamSettings,
+    margins: np.ndarray,
+    order: np.ndarray,
+    **start: Any,
+) -> tuple[Arrays, Arrays]:
+    """Step: a block of rows learnt by classes that share nothing; the first goes on from their part of the start."""
+    classes = shard.data.classes
+    state = _own_part(start, BY_CLASS + BIASES, classes) if start else {k: v.copy() for k, v in state.items()}
+    learn_flat(state, shard.data.own, order, settings, margins[classes])
+    return state, {}
+
+
+def _own_part(start: Arrays, by_class: tuple[str, ...], classes: slice) -> Arrays:
+    """Gives a copy of the state, of what stands by class that of these classes."""
+    return {k: np.array(v[..., classes] if k in by_class else v, order="C") for k, v in start.items()}
 
 
 def hub_of_shard(shard: Shard, state: Arrays) -> np.ndarray:

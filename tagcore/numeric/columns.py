@@ -1,12 +1,13 @@
 """Columns of CSR rows: some of them, and those of several matrices side by side."""
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 import numpy as np
 import scipy.sparse as sp
 
 from tagcore.kernels.sparse import column_range, place_rows
-from tagcore.numeric.read_only import frozen_rows
+from tagcore.numeric.read_only import freeze, frozen_rows
 from tagcore.numeric.unchecked_rows import rows_of_arrays
 
 
@@ -18,7 +19,7 @@ def take_columns(X: sp.csr_matrix, start: int, stop: int) -> sp.csr_matrix:
     """
     if (start, stop) == (0, X.shape[1]):
         return X
-    return rows_of_arrays(X.shape[0], stop - start, *column_range(*frozen_rows(X), start, stop))
+    return rows_of_arrays(X.shape[0], stop - start, *freeze(column_range(*frozen_rows(X), start, stop)))
 
 
 def join_columns(blocks: Sequence[sp.csr_matrix]) -> sp.csr_matrix:
@@ -29,13 +30,17 @@ def join_columns(blocks: Sequence[sp.csr_matrix]) -> sp.csr_matrix:
     """
     if len(blocks) == 1:
         return blocks[0]
+    width = sum(block.shape[1] for block in blocks)
+    shifts = accumulate((block.shape[1] for block in blocks[:-1]), initial=0)
+    dtype = np.int32 if max(sum(block.nnz for block in blocks), width) < 2**31 else np.int64
+    if blocks[0].shape[0] == 1:  # of one row they stand behind one another as they are
+        data = np.concatenate([block.data for block in blocks])
+        shifted = [np.add(block.indices, shift, dtype=dtype) for block, shift in zip(blocks, shifts, strict=True)]
+        return rows_of_arrays(1, width, data, np.concatenate(shifted), np.array([0, data.size], dtype))
     lengths = sum(np.diff(block.indptr).astype(np.int64) for block in blocks)
     indptr = np.concatenate([[0], np.cumsum(lengths)])
-    width = sum(block.shape[1] for block in blocks)
-    dtype = np.int32 if max(int(indptr[-1]), width) < 2**31 else np.int64
     data, indices = np.empty(indptr[-1], np.result_type(*blocks)), np.empty(indptr[-1], dtype)
-    starts, shift = indptr[:-1].copy(), 0
-    for block in blocks:
+    starts = indptr[:-1].copy()
+    for block, shift in zip(blocks, shifts, strict=True):
         place_rows(block.data, block.indices, block.indptr, shift, starts, data, indices)
-        shift += block.shape[1]
     return rows_of_arrays(blocks[0].shape[0], width, data, indices, indptr.astype(dtype))

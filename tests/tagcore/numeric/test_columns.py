@@ -34,6 +34,9 @@ def test_joined_columns_are_those_of_a_stack(problem):
         joined = join_columns(blocks)
         assert same(joined, sp.hstack(blocks, format="csr"))
         assert joined.has_canonical_format
+        first = join_columns([block[:1] for block in blocks])
+        assert same(first, sp.hstack([block[:1] for block in blocks], format="csr"))
+        assert first.has_canonical_format
 
 
 def test_one_block_and_all_columns_are_not_copied():

@@ -15,7 +15,7 @@ from tagcore.features.build import VECTORISER, make_features
 from tagcore.features.rows import StoredRows
 from tagcore.features.split import Split
 from tagcore.fitting import fit_calibrated
-from tagcore.kernels.sparse import multiply_dense
+from tagcore.kernels.sparse import multiply_dense_fused
 from tagcore.metrics.evaluate_model import evaluate
 from tagcore.metrics.kernels.hits import mark_hits
 from tagcore.metrics.kernels.row_ranking import rank_dense
@@ -25,7 +25,7 @@ from tagcore.tagger import Tagger
 from tagcore.text import Vectoriser
 
 compile_kernels()
-kernels = (score_rows, suggest_rows, dual_descent, multiply_dense, mark_hits, rank_dense)
+kernels = (score_rows, suggest_rows, dual_descent, multiply_dense_fused, mark_hits, rank_dense)
 ahead = {kernel.__name__: set(kernel.signatures) for kernel in kernels}
 with tempfile.TemporaryDirectory() as scratch:
     corpus, features = Path(scratch, "corpus"), Path(scratch, "features")

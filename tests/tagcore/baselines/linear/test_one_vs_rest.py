@@ -11,6 +11,7 @@ from sklearn.svm import LinearSVC
 
 from tagcore.baselines import OneVsRestLinear
 from tagcore.baselines.linear import one_vs_rest
+from tagcore.baselines.linear.working_set import WorkingSetSettings, shared_rows, solve_by_working_sets
 from tests.problems import nearly_linear, noisy, official_split, precision, weights_of
 
 EXACT = {"tol": 1e-5, "prune": 0.0, "max_iter": 100_000}
@@ -56,6 +57,19 @@ def test_a_machine_does_not_depend_on_its_neighbours():
     together, single = OneVsRestLinear().fit(X, Y), OneVsRestLinear().fit(X, alone)
     assert np.array_equal(weights_of(together)[:, 23], weights_of(single)[:, 23])
     assert together.intercept_[23] == single.intercept_[23]
+
+
+def test_machines_that_begin_roughly_end_as_closely_as_asked():
+    X, Y = nearly_linear()
+    X, tol = normalize(X), 1e-3
+    settings = WorkingSetSettings(tol=tol, max_iter=1000, prune=0.0, cost=0.5, squared=True, balanced=False, seed=3)
+    carriers = np.split(Y.tocsc().indices, Y.tocsc().indptr[1:-1])
+    with_constant = sp.hstack([X, np.ones((X.shape[0], 1))], format="csr")
+    for tag, weights, _, gap in solve_by_working_sets(settings, np.arange(5), carriers, shared_rows(X, True, 3)):
+        signs = np.where(Y[:, [tag]].toarray().ravel() > 0, 1.0, -1.0)
+        alphas = np.maximum(1.0 - signs * (with_constant @ weights), 0.0)  # the best ones, as 2 C is 1
+        assert gap <= tol
+        assert (np.abs(weights - with_constant.T @ (signs * alphas)) <= tol * with_constant.sum(axis=0).A1).all()
 
 
 def test_the_seed_sets_the_path_but_not_the_end():

@@ -29,6 +29,7 @@ SECTIONS = {
     "tfidf": Section("speed", "Text to tf-idf"),
     "knn": Section("speed", "Single queries to the kNN baseline"),
     "linear": Section("speed", "One-vs-rest linear"),
+    "trees": Section("speed", "One-vs-rest linear against trees of tags"),
     "readers": Section("speed", "Readers"),
     "dumps": Section("speed", "Dumps of a gigabyte"),
     "metrics": Section("speed", "Measures"),

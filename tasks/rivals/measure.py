@@ -99,7 +99,7 @@ def measure_rival(rival: RivalSettings, prepared: Path, measures: MeasureSetting
             if rival.rival in READERS:
                 corpus = stored_folder(workspace.store, "corpus", data.manifest["inputs"]["corpus"])
                 write_texts(Dataset.open(corpus, "corpus", verify=False), data, out)
-            told = _run(python, rival, prepared, out)
+            told = run_program(python, rival, prepared, out)
             suggestions, megabytes = pq.read_table(out / "suggestions.parquet"), folder_megabytes(out / "model")
         rows = StoredRows.open(prepared, "test")
         scores = scores_of(suggestions, rows.n_labels)
@@ -131,7 +131,7 @@ def scores_of(suggestions: pa.Table, n_tags: int) -> sp.csr_matrix:
     return rows
 
 
-def _run(python: Path, rival: RivalSettings, prepared: Path, out: Path) -> dict[str, float]:
+def run_program(python: Path, rival: RivalSettings, prepared: Path, out: Path) -> dict[str, float]:
     """What the program told of its run."""
     program = [str(PROGRAM), rival.rival, str(prepared), str(out), str(SUGGESTED), json.dumps(rival.settings)]
     return json.loads(_ask(python, rival, *program))

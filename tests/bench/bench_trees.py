@@ -25,7 +25,7 @@ from tagcore.metrics.evaluate_model import evaluate
 from tagcore.numeric.normalise import normalise_rows
 from tagcore.tag_model import TagModel
 from tasks.recipe_settings import RivalSettings
-from tasks.rivals.measure import GivenScores, _run, scores_of
+from tasks.rivals.measure import GivenScores, run_program, scores_of
 from tests.bench.timing import cpu
 from tests.problems import official_split
 
@@ -73,7 +73,7 @@ def _ours(model: TagModel, split: Split) -> dict[str, float]:
 
 def _theirs(python: Path, rival: RivalSettings, prepared: Path, truth: sp.csr_matrix) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as out:
-        told = _run(python, rival, prepared, Path(out))
+        told = run_program(python, rival, prepared, Path(out))
         scores = scores_of(pq.read_table(Path(out, "suggestions.parquet")), truth.shape[1])
     every = sp.identity(truth.shape[0], np.float64, "csr")
     return _row(told["train_cpu_seconds"], told["predict_cpu_seconds"], GivenScores(scores), every, truth)

@@ -92,7 +92,7 @@ def fit_calibrated(
     checkpoints: Checkpoints | None = None,
     kept: SharedFits | None = None,
 ) -> Calibrator | None:
-    """Fits the model on all rows. Its calibrator comes from a twin fitted without a fifth of them, which it scores.
+    """Fits the model on all rows. Its calibrator comes from a twin fitted without the first fold, which it scores.
 
     A model that gives probabilities by itself has none. Both fits are those that a blend makes of its member.
     """
@@ -101,7 +101,7 @@ def fit_calibrated(
     held_out = first_fold(rows.n_rows, seed)
     if calibrate and not model.gives_probabilities and held_out.any():
         within = checkpoints and checkpoints.inside("calibration")
-        twin = clone(model)
+        twin = model.twin()
         context = FitContext(executor or InProcess(), _half(progress, 0), within, kept)
         twin.fit_without(held_out, rows, context)
         calibrator = _fit_calibrator(calibrate, twin, rows, held_out)

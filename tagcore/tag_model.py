@@ -78,6 +78,11 @@ class TagModel(Estimator, abstract=True):
         self._fit_in_context(rows, observed, context)
         return self
 
+    def twin(self) -> Self:
+        """Makes an unfitted model like this one, which learns from some of the documents in order to score the others:
+        solved as closely as that needs."""
+        return clone(self)
+
     def fit_without(self, left_out: np.ndarray | None, rows: Rows, context: FitContext) -> Self:
         """Learns from the rows but those that `left_out` marks (None: from all), or takes that fit where it is kept, as
         those of members of blends are."""

@@ -113,7 +113,7 @@ def stored(tmp_path_factory):
 def calibrated_in_memory(model, X, Y, seed):
     """(twin, calibrator) as one who holds all rows would make them."""
     held_out = first_fold(X.shape[0], seed)
-    twin = clone(model).fit(X[~held_out], Y[~held_out])
+    twin = model.twin().fit(X[~held_out], Y[~held_out])
     tags, scores = twin.top_k(X[held_out], CALIBRATION_DEPTH)
     hits = np.take_along_axis(Y[held_out].toarray(), tags, axis=1) > 0
     return twin, IsotonicCalibrator().fit(scores.ravel(), hits.ravel())

@@ -31,7 +31,6 @@ from tagcore.numeric.logistic import expit
 from tagcore.numeric.read_only import freeze
 from tagcore.parameters import SEED, Whole, limits
 from tagcore.progress import no_progress
-from tagcore.scikit import clone
 from tagcore.scoring.explanation import Explanation
 from tagcore.tag_model import TagModel
 from tagcore.training import FitContext
@@ -74,7 +73,8 @@ class Blend(TagModel):
         may have features of its own, joined side by side (a recipe gives a member `features` instead).
     pool : how many of each member's best tags are looked at; others come last, in the order of the first member, with
         probabilities near 0.
-    n_folds : of 5, every document is scored; of 1, a fifth of them. None: 5 below 5,000 documents.
+    n_folds : how many fifths of the documents are held out, one after the other. None: all five below 5,000 documents,
+        above one third.
     n_trees : boosted trees of the combiner, where 400 documents or more of a fold can teach it before they are judged.
     random_state : seed of folds, guard, trees and members.
 
@@ -116,7 +116,7 @@ class Blend(TagModel):
         members: Sequence[Any] | None = None,
         pool: int = 20,
         n_folds: int | None = None,
-        n_trees: int = 100,
+        n_trees: int = 50,
         random_state: int = 0,
     ) -> None:
         self.members = members
@@ -192,7 +192,7 @@ class Blend(TagModel):
         for fold in held:
             seen, unseen = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
             fitted = [
-                fits.fit(replace(member, model=clone(member.model)), rows, folds == fold, f"fold{fold}-member{number}")
+                fits.fit(replace(member, model=member.model.twin()), rows, folds == fold, f"fold{fold}-member{number}")
                 for number, member in enumerate(members)
             ]
             parts.append(held_out_pairs(fitted, rows, unseen, self.pool, TagCounts.of(Y[seen])))

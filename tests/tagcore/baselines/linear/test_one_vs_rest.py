@@ -72,6 +72,13 @@ def test_machines_that_begin_roughly_end_as_closely_as_asked():
         assert (np.abs(weights - with_constant.T @ (signs * alphas)) <= tol * with_constant.sum(axis=0).A1).all()
 
 
+def test_a_twin_is_the_same_model_solved_less_closely():
+    model = OneVsRestLinear(C=3.0, random_state=5)
+    assert model.twin().get_params() == model.get_params() | {"tol": 0.1}
+    assert OneVsRestLinear(tol=0.5).twin().tol == 0.5
+    assert model.tol == 0.01
+
+
 def test_the_seed_sets_the_path_but_not_the_end():
     X, Y = nearly_linear()
     first, again = (weights_of(OneVsRestLinear(random_state=1).fit(X, Y)) for _ in range(2))

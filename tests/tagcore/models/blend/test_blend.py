@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from tagcore.baselines import KNN, OneVsRestLinear
 from tagcore.corpus import tag_matrix
 from tagcore.features.corpus_reader import document_texts
-from tagcore.features.folds import NEVER, fold_numbers, part_numbers
+from tagcore.features.folds import NEVER, first_fold, fold_numbers, part_numbers
 from tagcore.features.rows import InMemory
 from tagcore.metrics.ranking import mark_hits
 from tagcore.models import Blend
@@ -156,11 +156,14 @@ def test_quality_of_pairs_is_ndcg():
     np.testing.assert_allclose(ndcg_of_pairs(pairs.features[:, 0], pairs, Y, 5), expected)
 
 
-def test_folds_hold_out_every_document_once_or_a_fifth_of_them():
+def test_folds_hold_out_every_document_once_or_a_third_of_them():
     few, many = fold_numbers(1001, None, 0), fold_numbers(5000, None, 0)
     assert np.bincount(few).tolist() == [201, 200, 200, 200, 200]
     assert set(many) == {NEVER, 0}
-    assert (many == 0).sum() == 1000
+    assert (many == 0).sum() == 1667
+    assert [(fold_numbers(5000, 2, 0) == fold).sum() for fold in range(2)] == [1000, 1000]
+    assert np.array_equal(first_fold(5000, 0), many == 0)
+    assert np.array_equal(first_fold(1001, 0), few == 0)
     assert set(fold_numbers(19, None, 0)) == {NEVER}
     assert not np.array_equal(few, fold_numbers(1001, None, 1))
 

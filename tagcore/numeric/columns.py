@@ -19,6 +19,11 @@ def take_columns(X: sp.csr_matrix, start: int, stop: int) -> sp.csr_matrix:
     """
     if (start, stop) == (0, X.shape[1]):
         return X
+    if X.shape[0] == 1:  # of one row they stand behind one another
+        start_stop = np.array([start, stop], X.indices.dtype)
+        first, end = X.indices.searchsorted(start_stop)
+        starts = np.array([0, end - first], X.indptr.dtype)
+        return rows_of_arrays(1, stop - start, X.data[first:end], X.indices[first:end] - start_stop[0], starts)
     return rows_of_arrays(X.shape[0], stop - start, *freeze(column_range(*frozen_rows(X), start, stop)))
 
 

@@ -307,8 +307,9 @@ class BOMC(TagModel):
     def _start_from_prior(self, words: int, tags: int) -> None:
         self._require_room(words, tags)
         biases = self._n_biases(tags)
-        self.mean_ = np.zeros((words, tags), self.dtype)
-        self.variance_ = np.full((words, tags), self.prior_var, self.dtype)
+        self.mean_, self.variance_ = (  # one number each, until it is learnt: a copy of all would be copied again
+            np.broadcast_to(np.asarray(number, self.dtype), (words, tags)) for number in (0.0, self.prior_var)
+        )
         self.bias_mean_, self.bias_variance_ = np.zeros(biases), np.full(biases, self._bias_var)
         self.positives_, self.exposures_ = np.zeros(tags, np.int64), np.zeros(tags, np.int64)
         self.last_seen_ = np.zeros(words if self.drift else 0, np.int64)

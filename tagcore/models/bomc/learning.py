@@ -49,6 +49,7 @@ def learn(model: "BOMC", rows: Rows, seed: int | None, context: FitContext | Non
         sizes = {"n_shards": model.n_shards, "merge_every": model.merge_every}
         learn_by_classes(state, rows, preparation, settings, margins, context, **sizes)
     else:
+        state |= _writable(state, ("mean", "variance"))
         done, progress = 0, context.progress if context else no_progress
         for block, order in stream_blocks(rows.n_rows, seed):
             X, Y = rows.load(block)
@@ -60,17 +61,23 @@ def learn(model: "BOMC", rows: Rows, seed: int | None, context: FitContext | Non
 
 
 def _kernel_state(model: "BOMC", siblings: Siblings) -> Arrays:
-    """Gives the model's arrays as the kernel takes them, to write to."""
+    """Gives the model's arrays as the kernel takes them, to write to but for the weights, which shards copy their own
+    classes of."""
     by_class = {"mean": model.mean_, "variance": model.variance_}
     by_class |= {"positives": model.positives_, "exposures": model.exposures_}
     biases = {"bias_mean": model.bias_mean_, "bias_variance": model.bias_variance_}
     if siblings.flat:
-        state = {k: np.require(v, requirements=["C", "W"]) for k, v in (by_class | biases).items()}
+        state = by_class | biases
+        state |= _writable(state, ("positives", "exposures", *biases))
     else:
         at = siblings.hubs if model.variant == "coupled" else siblings.order
         state = {k: np.ascontiguousarray(v[..., siblings.order]) for k, v in by_class.items()}
         state |= {k: v[at] for k, v in biases.items()}
     return state | {"last_seen": np.require(model.last_seen_, requirements="W"), "seen": np.array([model.n_seen_])}
+
+
+def _writable(state: Arrays, names: tuple[str, ...]) -> Arrays:
+    return {name: np.require(state[name], requirements=["C", "W"]) for name in names}
 
 
 def _store_state(model: "BOMC", state: Arrays, siblings: Siblings) -> None:

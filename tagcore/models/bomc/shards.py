@@ -230,9 +230,8 @@ def learn_by_classes(
         learner, shards, max_rounds=learner.rounds, progress=context.progress, checkpoints=context.checkpoints
     )
     learnt = shards.collect(state_of_shard)
-    for cut, shard_state in zip(cuts, learnt, strict=True):
-        for name in BY_CLASS + BIASES if exact else BY_CLASS:
-            state[name][..., cut] = shard_state[name]
+    for name in BY_CLASS + BIASES if exact else BY_CLASS:
+        state[name] = np.concatenate([shard_state[name] for shard_state in learnt], axis=-1)
     if not exact:
         state["bias_mean"][0], state["bias_variance"][0] = trained.arrays["hub"]
     state |= {name: learnt[0][name].copy() for name in ("last_seen", "seen")}
@@ -244,5 +243,7 @@ def _shards_apart(classes: int) -> int:
 
 
 def _rows_a_round(rows: Rows) -> int:
-    """How many rows classes that share nothing learn between two words of progress."""
-    return max(1, -(-rows.n_rows // _ROUNDS), int(_ROWS_A_WORD * rows.n_features))
+    """How many rows classes that share nothing learn between two words of progress: of all rounds about as many."""
+    least = max(1, _ROWS_A_WORD * rows.n_features)
+    rounds = max(1, min(_ROUNDS, int(rows.n_rows / least)))
+    return max(1, -(-rows.n_rows // rounds))

@@ -22,9 +22,10 @@ def test_columns_are_those_of_a_slice(problem, data):
     X, _ = problem
     start = data.draw(st.integers(0, X.shape[1] - 1))
     stop = data.draw(st.integers(start + 1, X.shape[1]))
-    taken = take_columns(X, start, stop)
-    assert same(taken, sp.csr_matrix(X[:, start:stop]))
-    assert taken.has_canonical_format
+    for rows in (X, X[:1]):
+        taken = take_columns(rows, start, stop)
+        assert same(taken, sp.csr_matrix(rows[:, start:stop]))
+        assert taken.has_canonical_format
 
 
 @given(problems())

@@ -10,6 +10,7 @@ from prefect import flow
 from flows.map_tasks import run_task
 from tagcore.store.datasets import Dataset, read_manifest
 from tasks.blend_members import (
+    classes_of_members,
     view_name,
     views_of,
     with_columns,
@@ -77,6 +78,11 @@ def build_jobs(
                 ProgressReporter(f"leave out {model.label}{which}", remark=against).tell("left out")
                 left_out.add(model.model)
                 continue
+            model = without_members(model, left_out)
+            for member in classes_of_members(model):
+                if against := kind.why_left_out(ModelSettings(model=member), prepared):
+                    ProgressReporter(f"leave out {member} of {model.label}{which}", remark=against).tell("left out")
+                    left_out.add(member)
             model, views = preparer.prepare_members(without_members(model, left_out), split, _told(documents))
             if len(views) > 1:
                 prepared = run_task(join_views, views=views, workspace=workspace)

@@ -20,6 +20,12 @@ def without_members(model: ModelSettings, names: Container[str]) -> ModelSetting
     return _asking_some(model, lambda member: class_of(member) not in names)
 
 
+def classes_of_members(model: ModelSettings) -> list[str]:
+    """The classes of a blend's members that read its own features, each once; none of any other model."""
+    members = _members(model) if model.model == "Blend" else []
+    return list(dict.fromkeys(class_of(member) for member in members if not features_of(member)))
+
+
 def without_features_of_texts(model: ModelSettings) -> ModelSettings:
     """The model as it reads words that were counted elsewhere: without features of its own, or of a blend's members,
     that are made of texts. Members that are the same then are one."""

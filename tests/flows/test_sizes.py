@@ -42,18 +42,24 @@ def test_what_is_too_large_is_left_out_and_said(features, monkeypatch):
         of_recipe.build_jobs(load_recipe("nightly", {"models": models[1:2]}), features, None)
 
 
-def test_who_takes_no_weights_below_zero_is_left_out_of_data_with_some(tmp_path, monkeypatch):
+@pytest.fixture
+def signed(tmp_path):
+    """Features with `some` weights below zero, in one of several row groups, and with `none`."""
+    made = {}
     for name, least in (("some", -2.5), ("none", 0.5)):
         bags = sp.csr_matrix([[1.5, least]] * 20 + [[3.0, 1.0]] * 20)
         texts = Corpus.from_texts(["one", "two"] * 20, [["fruit"], ["cars"]] * 20)
         replace(texts, words=bags, word_names=["apple", "pie"]).save(tmp_path / name, rows_per_group=10)
-        corpus = Dataset.open(tmp_path / name, "corpus")
-        raw = Vectoriser(use_idf=False, norm=None)
-        make_features(corpus, tmp_path / f"{name} features", raw, Split(test=0.3))
+        corpus, made[name] = Dataset.open(tmp_path / name, "corpus"), tmp_path / f"{name} features"
+        make_features(corpus, made[name], Vectoriser(use_idf=False, norm=None), Split(test=0.3))
+    return made
+
+
+def test_who_takes_no_weights_below_zero_is_left_out_of_data_with_some(tmp_path, signed, monkeypatch):
     models = [{"model": "KNN"}, {"model": "SimFusion"}, {"model": "PMM"}]
     trained = {}
     for name in ("some", "none"):
-        monkeypatch.setattr(of_recipe, "prepare", lambda *given, name=name: tmp_path / f"{name} features")
+        monkeypatch.setattr(of_recipe, "prepare", lambda *given, name=name: signed[name])
         told = []
         with listen(lambda step, event, told=told: told.append((step.title, step.remark))):
             jobs = of_recipe.build_jobs(load_recipe("nightly", {"models": models}), tmp_path / name, None)
@@ -61,6 +67,21 @@ def test_who_takes_no_weights_below_zero_is_left_out_of_data_with_some(tmp_path,
     why = "weights of words from -2.5 on, it takes none below 0"
     assert trained["some"] == (["KNN"], [("leave out SimFusion", why), ("leave out PMM", why)])
     assert trained["none"] == (["KNN", "SimFusion", "PMM"], [])
+
+
+def test_a_blend_asks_nobody_who_takes_no_weights_below_zero_of_data_with_some(signed, monkeypatch):
+    members = ["KNN", "PMM", {"model": "PMM", "n_word_clusters": 2}]
+    models = [{"model": "Blend", "called": "Blend", "params": {"members": members}}]
+    asked = {}
+    for name in ("some", "none"):
+        monkeypatch.setattr(of_recipe, "prepare", lambda *given, name=name: signed[name])
+        told = []
+        with listen(lambda step, event, told=told: told.append((step.title, step.remark))):
+            (job,) = of_recipe.build_jobs(load_recipe("nightly", {"models": models}), signed[name], None)
+        asked[name] = job.model.params["members"], told
+    why = "weights of words from -2.5 on, it takes none below 0"
+    assert asked["some"] == (["KNN"], [("leave out PMM of Blend", why)])
+    assert asked["none"] == (members, [])
 
 
 def test_the_night_holds_the_blend_and_its_members():

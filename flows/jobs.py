@@ -50,6 +50,10 @@ class Job:
         return self.views or (self.prepared,)
 
 
+class AllLeftOutError(ValueError):
+    """No model of the recipe learns from the data."""
+
+
 @flow(name="prepare", flow_run_name="prepare {recipe.name}")
 def prepare(recipe: Recipe, data: Path, preparation: dict[str, Any], workspace: Workspace) -> Path:
     """Splits the data; of documents, also learns vocabulary and word weights from the training side alone."""
@@ -89,7 +93,7 @@ def build_jobs(
             start = None if night is None else night.start(model, seed, prepared)
             jobs.append(Job(model, prepared, seed, which, start=start, number=number, views=tuple(views)))
     if not jobs:
-        raise ValueError(f"{recipe.name}: every model is left out; {why}")
+        raise AllLeftOutError(f"{recipe.name}: every model is left out; {why}")
     return jobs
 
 

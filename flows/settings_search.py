@@ -7,7 +7,7 @@ from typing import Any
 
 from flows.corpus_choice import choose_features
 from flows.grid import models_in_tables
-from flows.jobs import Job, build_jobs
+from flows.jobs import AllLeftOutError, Job, build_jobs
 from flows.stages import train_and_evaluate
 from tagcore.fitting import make_model
 from tagcore.labelling.rules import rule_named
@@ -81,15 +81,17 @@ def search_models(recipe: Recipe, data: Path, workspace: Workspace) -> Studies:
 
 
 def _open_studies(recipe: Recipe, data: Path, workspace: Workspace) -> tuple[dict[int, Study], Path | None]:
-    """A study for every model that has something to choose and is not left out for its size; and what one of them
-    learns from."""
+    """A study for every model that has something to choose and is not left out; and what one of them learns from."""
     assert recipe.tuning is not None
     spaces = {number: recipe.space_of(model) for number, model in enumerate(recipe.models)}
     to_search = {n: space for n, space in spaces.items() if ranges_in(space) or len(list(grid_points(space))) > 1}
     if not to_search:
         return {}, None
     first = {n: _searched(next(recipe.models[n].expand()), recipe) for n in to_search}
-    jobs = build_jobs(_search_recipe(recipe, list(first.values()), recipe.split), data, workspace)
+    try:
+        jobs = build_jobs(_search_recipe(recipe, list(first.values()), recipe.split), data, workspace)
+    except AllLeftOutError:  # there may be others, which have nothing to choose
+        return {}, None
     present = {job.model.label for job in jobs}
     kept = {n: space for n, space in to_search.items() if first[n].label in present}
     return {n: _open_study(recipe, recipe.models[n], space, data, workspace) for n, space in kept.items()}, jobs[

@@ -6,6 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 from flows import jobs as of_recipe
+from flows import settings_search
 from flows.recipes import load_recipe
 from tagcore.corpus import Corpus
 from tagcore.features.build import make_features
@@ -82,6 +83,13 @@ def test_a_blend_asks_nobody_who_takes_no_weights_below_zero_of_data_with_some(s
     why = "weights of words from -2.5 on, it takes none below 0"
     assert asked["some"] == (["KNN"], [("leave out PMM of Blend", why)])
     assert asked["none"] == (members, [])
+
+
+def test_where_all_models_to_tune_are_left_out_the_others_are_measured(features, monkeypatch):
+    monkeypatch.setattr(of_recipe, "prepare", lambda *given: features)
+    models = [{"model": "KNN"}, {"model": "BOMC", "most_cells": 5, "grid": {"noise": [0.5, 1.0]}}]
+    recipe = load_recipe("nightly", {"models": models, "choice": None, "tuning": {"sampler": "grid"}})
+    assert [job.label for job in settings_search.plan_jobs(recipe, features, None)] == ["KNN"]
 
 
 def test_the_night_holds_the_blend_and_its_members():

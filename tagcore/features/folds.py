@@ -4,7 +4,7 @@ import numpy as np
 
 NEVER = -1  # the fold of documents that are in every fit
 
-_PARTS, _PARTS_OF_MANY = 5, 3  # a fold is one of so many parts
+_PARTS, _PARTS_OF_MANY = 5, 4  # a fold is one of so many parts
 _FEW = 5_000  # below it every document is held out once
 _FEWEST = 20  # below it none is
 _HALVED = 800  # documents of a fold that is large enough to teach by half of it
@@ -13,7 +13,7 @@ _MOST = 20_000  # documents of a fold: more teach a calibrator nothing new
 
 def fold_numbers(n: int, n_folds: int | None, seed: int) -> np.ndarray:
     """The fold that each of n documents is held out in, drawn at random: `n_folds` fifths of them. None: all fifths of
-    few, a third of many."""
+    few, a quarter of many."""
     folds = np.full(n, NEVER)
     if n >= _FEWEST:
         parts = _PARTS if n_folds or n < _FEW else _PARTS_OF_MANY

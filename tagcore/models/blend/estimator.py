@@ -74,7 +74,7 @@ class Blend(TagModel):
     pool : how many of each member's best tags are looked at; others come last, in the order of the first member, with
         probabilities near 0.
     n_folds : how many fifths of the documents are held out, one after the other. None: all five below 5,000 documents,
-        above one third.
+        from there on a quarter.
     n_trees : boosted trees of the combiner, where 400 documents or more of a fold can teach it before they are judged.
     random_state : seed of folds, guard, trees and members.
 

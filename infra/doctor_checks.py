@@ -18,7 +18,7 @@ OTHER_VARIABLES = {
     f"TAGFLOW_{name}"
     for name in (
         *("CONFIG", "PREFECT_IDLE_HOURS", "PART", "DEPLOYED", "SCHEDULED", "DATA", "EXAMPLES", "TEST_DATA"),
-        *("RIVALS_PYTHON", "CORNAC_PYTHON", "IMPLICIT_PYTHON", "SURPRISE_PYTHON"),
+        *("RIVALS_PYTHON", "CORNAC_PYTHON", "IMPLICIT_PYTHON", "SURPRISE_PYTHON", "GPYTORCH_PYTHON"),
     )
 }
 TRAPS = {"fastapi": (0, 151), "sqlalchemy": (2, 1)}  # prefect 3.8 breaks, silently, from these versions on

@@ -1,15 +1,18 @@
 """What `tagflow doctor` looks at: each thing that would keep a run from working is bad, and the exit code says so."""
 
 import importlib.metadata
+import re
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 
 import pytest
 
 from infra.cli.doctor import doctor
-from infra.doctor_checks import all_checks
+from infra.doctor_checks import OTHER_VARIABLES, all_checks
 from infra.process_setup import require_prefect
 from infra.stack.prefect import PrefectServerError
+from tasks.settings import Settings
 
 NOWHERE = "http://127.0.0.1:9"
 
@@ -118,6 +121,18 @@ def test_a_mistyped_variable_is_named_and_keeps_nothing_from_working(monkeypatch
     odd = [check for check in all_checks(tmp_path) if check.state == "odd"]
     assert [check.name for check in odd] == ["TAGFLOW_THREAD"]
     assert odd[0].found == "there is no such setting, it is not read; perhaps TAGFLOW_THREADS is meant"
+
+
+def test_every_variable_that_the_house_reads_is_known(monkeypatch, prefect_check, tmp_path):
+    root = Path(__file__).parents[2]
+    rooms = ("tagcore", "tasks", "flows", "infra", "tests/bench")
+    files = [*(root / "tests").glob("*.py"), *(file for room in rooms for file in (root / room).rglob("*.py"))]
+    named = {name for f in files for name in re.findall(r"TAGFLOW_[A-Z_]*[A-Z]", f.read_text(encoding="utf-8"))}
+    assert {"TAGFLOW_GPYTORCH_PYTHON", "TAGFLOW_RIVALS_PYTHON", "TAGFLOW_EXAMPLES"} <= named
+    known = OTHER_VARIABLES.union(f"TAGFLOW_{name.upper()}" for name in Settings.model_fields)
+    assert named - known == set()
+    monkeypatch.setenv("TAGFLOW_GPYTORCH_PYTHON", "/opt/python")
+    assert [check.name for check in all_checks(tmp_path) if check.state == "odd"] == []
 
 
 def test_a_wrong_setting_is_bad_in_one_line(monkeypatch, prefect_check, tmp_path):

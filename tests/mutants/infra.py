@@ -10,6 +10,13 @@ _PARTS = "tests/infra/stack/test_parts.py"
 
 INFRA = (
     Fault(
+        "a variable that a benchmark reads is said not to be read",
+        "infra/doctor_checks.py",
+        ', "GPYTORCH_PYTHON"',
+        "",
+        "tests/infra/test_doctor_checks.py -k every_variable",
+    ),
+    Fault(
         "a cluster out of reach is noticed when data are read",
         "infra/process_setup.py",
         "Cluster.of(settings).backend.require_reachable()",

@@ -15,6 +15,20 @@ _CALIBRATION = "tagcore/scoring/calibration.py"
 
 TAGCORE = (
     Fault(
+        "a host with other letters is asked by its name in IDNA 2003, which may be another's",
+        "tagcore/readers/web/urls.py",
+        "        return idna.encode(name, uts46=True).decode()\n",
+        '        return name.encode("idna").decode()\n',
+        "tests/tagcore/readers/web/test_urls.py",
+    ),
+    Fault(
+        "a host that IDNA 2008 has no name for is no address",
+        "tagcore/readers/web/urls.py",
+        "    except idna.IDNAError:\n",
+        "    except KeyError:\n",
+        "tests/tagcore/readers/web/test_urls.py",
+    ),
+    Fault(
         "a copied table of terms writes into the one that it was copied from",
         "tagcore/text/terms.py",
         "table._pool, table._used = self._pool.copy(), self._used.copy()",

@@ -88,10 +88,20 @@ def _host(name: str) -> str:
     if ":" in name:
         return f"[{ipaddress.IPv6Address(name.partition('%')[0]).compressed}]"
     if not name.isascii():
-        name = name.encode("idna").decode().rstrip(".")  # other characters become dots, too
+        name = _ascii_host(name).rstrip(".")  # other characters become dots, too
     if name and not re.fullmatch(r"[a-z0-9_.-]{1,253}", name):
         raise ValueError("host")
     return name
+
+
+def _ascii_host(name: str) -> str:
+    """Spells a name of other letters as browsers do, by IDNA 2008; one that it refuses, such as ☃.net, by IDNA 2003."""
+    import idna  # here: few names have such letters
+
+    try:
+        return idna.encode(name, uts46=True).decode()
+    except idna.IDNAError:
+        return name.encode("idna").decode()
 
 
 def _escaped(text: str) -> str:

@@ -18,6 +18,10 @@ from tagcore.readers.web.urls import BadUrl, canonical_url, has_login, host_and_
         ("http://example.org/100%", "http://example.org/100%25"),
         ("http://user:secret@example.org/a", "http://example.org/a"),
         ("http://bücher.example/", "http://xn--bcher-kva.example/"),
+        ("https://Faß.de/", "https://xn--fa-hia.de/"),  # not fass.de, which is another's
+        ("http://βόλος.com./", "http://xn--nxasmm1c.com/"),
+        ("http://☃.net/", "http://xn--n3h.net/"),  # by IDNA 2003 alone
+        ("http://ü_x.example。/", "http://xn--_x-wka.example/"),
         ("http://[::1]:80/x", "http://[::1]/x"),
         ("http://example.org/?utm_source=a&x=1&fbclid=3", "http://example.org/?x=1"),
         ("http://example.org./a", "http://example.org/a"),

@@ -20,6 +20,20 @@ _SGPS = "tests/tagcore/models/sgps"
 
 MODELS = (
     Fault(
+        "PMM is asked for classes without end",
+        "tagcore/models/pmm/estimator.py",
+        "n_classes=Whole(1, 100_000, none=True)",
+        "n_classes=Whole(1, 10_000_000, none=True)",
+        f"{_PMM}/test_estimator.py -k reason",
+    ),
+    Fault(
+        "PMM has room for any classes of any words",
+        "tagcore/models/pmm/learning.py",
+        "if model.n_classes is not None and classes * words > MOST_CELLS:",
+        "if False:",
+        f"{_PMM}/test_estimator.py -k reason",
+    ),
+    Fault(
         "a process that is fitted anew answers with the prototypes of before",
         "tagcore/models/sgps/checks.py",
         "if known is None or any(now is not before for now, before in zip(arrays, known[0], strict=True)):",

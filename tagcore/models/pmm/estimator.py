@@ -12,7 +12,7 @@ from tagcore.graph.clusters import CHOICES
 from tagcore.graph.node_ranks import SCALES
 from tagcore.graph.policies import POLICIES
 from tagcore.models.pmm import growing, learning, scoring
-from tagcore.models.pmm.mixture import LENGTHS, narrowest
+from tagcore.models.pmm.mixture import CLUSTER_IDS, LENGTHS, MOST_WORD_CLUSTERS
 from tagcore.models.pmm.score_kernel import UNRANKED
 from tagcore.models.pmm.starts import STARTS
 from tagcore.models.pmm.tables import document_index, word_tag_table
@@ -32,7 +32,7 @@ class PMM(ExplainedTopics, TagModel):
     Parameters
     ----------
     n_classes : topics to cut; None takes one to 40 documents, for "rerank" one to 400, at most 300. Fewer where nothing
-        is left to cut.
+        is left to cut; at most 100,000, and with so many words that the table of both has 2³⁰ cells.
     n_components : components of all mixtures together; None takes a third more than classes.
     n_word_clusters : word clusters of each class.
     n_words : words that the mixture looks at, those that tell most about classes (mutual information); None takes all.
@@ -94,9 +94,9 @@ class PMM(ExplainedTopics, TagModel):
     wanted_features = MappingProxyType({"use_idf": False, "norm": None})  # counts
     _rounds = ("max_iter",)
     _limits = limits(
-        n_classes=Whole(none=True),
+        n_classes=Whole(1, 100_000, none=True),
         n_components=Whole(none=True),
-        n_word_clusters=Whole(),
+        n_word_clusters=Whole(1, MOST_WORD_CLUSTERS),
         n_words=Whole(none=True),
         scoring=Choice("rerank", "soft", "hard", "mix"),
         n_searched=Whole(),
@@ -115,7 +115,7 @@ class PMM(ExplainedTopics, TagModel):
         prior=Choice("uniform", "empirical"),
         max_iter=ROUNDS,
         tol=Real(least=0),
-        n_shards=Whole(),
+        n_shards=Whole(1, 100_000),
         random_state=SEED,
     )
 
@@ -232,6 +232,7 @@ class PMM(ExplainedTopics, TagModel):
         return np.exp(np.minimum(scores, 0.0)) if self.scoring == "hard" else np.clip(scores, 0.0, 1.0)
 
     def _fit(self, rows: Rows, context: FitContext) -> None:
+        learning.require_room(self, rows)
         seed = int(check_random_state(self.random_state).randint(2**31))
         shards = learning.edge_shards(rows, self.n_shards, context.executor)
         seen = learning.survey(shards, rows.n_labels)
@@ -275,8 +276,7 @@ class PMM(ExplainedTopics, TagModel):
         require_array(self.component_shares_, (components,), np.float64, "component_shares_", tiny, 1)
         require_array(self.mass_, (components,), np.float64, "mass_", 0)
         require_array(self.rates_, (components, self.n_word_clusters), np.float64, "rates_", tiny)
-        narrow = narrowest(self.n_word_clusters)
-        require_array(self.word_clusters_, (p, classes), narrow, "word_clusters_", 0, self.n_word_clusters - 1)
+        require_array(self.word_clusters_, (p, classes), CLUSTER_IDS, "word_clusters_", 0, self.n_word_clusters - 1)
         require_array(self.used_words_, (p,), np.int8, "used_words_", 0, 1)
         require_array(self.class_starts_, (classes + 1,), np.int64, "class_starts_", 0, components)
         starts = self.class_starts_

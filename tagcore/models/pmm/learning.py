@@ -10,11 +10,11 @@ from tagcore.graph.clusters import LOCAL_EDGES, Clusters, CutLearner, clusters_o
 from tagcore.graph.low_rank import ThinFactors, thin_factors
 from tagcore.graph.node_ranks import cluster_counts
 from tagcore.models.pmm.mixture import (
+    CLUSTER_IDS,
     MixtureLearner,
     MixtureSettings,
     class_shards,
     learnt_classes,
-    narrowest,
     share_components,
     statistics,
 )
@@ -26,12 +26,29 @@ from tagcore.training import FitContext, train
 DOCUMENTS_PER_CLASS = 40  # where the number of classes is left open
 SEARCHED_PER_CLASS = 400  # the same where neighbours are searched in classes: small ones are more work than they save
 MOST_CLASSES = 300
+MOST_CELLS = 2**30  # of a table of words × classes that was asked for, or of components × word clusters
 
 
 def number_of_classes(n_classes: int | None, scoring: str, n_documents: int) -> int:
     """Gives the number that was asked for, or one class to so many documents as `scoring` wants, at most 300."""
     size = SEARCHED_PER_CLASS if scoring == "rerank" else DOCUMENTS_PER_CLASS
     return n_classes or int(np.clip(n_documents // size, 1, MOST_CLASSES))
+
+
+def require_room(model: Any, rows: Rows) -> None:
+    """Raises ValueError where the classes or clusters that were asked for need tables beyond reason: there are no more
+    classes than documents, and of components one a class and another to eight documents."""
+    n, words = rows.n_rows, max(rows.n_features, 1)
+    classes = min(number_of_classes(model.n_classes, model.scoring, n), max(n, 1))
+    if model.n_classes is not None and classes * words > MOST_CELLS:
+        most = max(MOST_CELLS // words, 1)
+        raise ValueError(f"n_classes must be at most {most} for {words} words, got {model.n_classes}: select words")
+    further = (model.n_components or classes * 4 // 3) - classes
+    components = classes + min(max(further, 0), n // 8)
+    if components * model.n_word_clusters > MOST_CELLS:
+        most = max(MOST_CELLS // components, 1)
+        given = f"{model.n_word_clusters}: ask for fewer classes or components"
+        raise ValueError(f"n_word_clusters must be at most {most} for {components} components, got {given}")
 
 
 def edge_shards(rows: Rows, n_shards: int, executor: Executor) -> Shards:
@@ -141,16 +158,15 @@ def learn_mixture(
     alive = np.concatenate([part["lives"] > 0 for part in learnt])
     owners = np.repeat(np.arange(components.size), components)[alive]
     starts = np.searchsorted(owners, np.arange(components.size + 1))
-    narrow = narrowest(model.n_word_clusters)
     return {
         "rates": np.concatenate([part["rates"] for part in learnt])[alive],
         "shares": np.concatenate([part["shares"] for part in learnt])[alive],
         "mass": np.concatenate([part["mass"] for part in learnt])[alive],
-        "word_clusters": np.concatenate([part["word_clusters"] for part in learnt], axis=1).astype(narrow),
+        "word_clusters": np.concatenate([part["word_clusters"] for part in learnt], axis=1).astype(CLUSTER_IDS),
         "class_starts": starts.astype(np.int64),
         "weights": np.concatenate([part["weights"] for part in sums])[alive],
         "exposures": np.concatenate([part["exposures"] for part in sums])[alive],
-        "unseen": np.concatenate([part["unseen"] for part in sums]).astype(narrow),
+        "unseen": np.concatenate([part["unseen"] for part in sums]).astype(CLUSTER_IDS),
         "counts": sp.vstack([part["counts"] for part in sums], format="csr")[alive],
     }
 

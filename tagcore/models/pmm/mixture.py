@@ -14,6 +14,8 @@ from tagcore.shards import Arrays, Executor, Shard, Shards
 from tagcore.training import Measures
 
 LENGTHS = ("exposure", "raw")
+CLUSTER_IDS = np.int16  # what the word clusters of a class are kept as
+MOST_WORD_CLUSTERS = int(np.iinfo(CLUSTER_IDS).max)
 _REFRESH_SHARE = 0.05  # of the documents of a class that an empty component starts again from
 _DROPPED, _FRESH = 0, 2  # lives of a component: it may start again once
 
@@ -59,11 +61,6 @@ class ClassRows:
         rows = np.concatenate(([0], np.cumsum(np.repeat(sizes, counts))))
         shape = (int(components[-1]), self.n_words)
         return sp.csr_matrix((np.concatenate(parts), np.concatenate(words), rows), shape=shape)
-
-
-def narrowest(n_word_clusters: int) -> type:
-    """Gives the type that word clusters are kept as."""
-    return np.int16 if n_word_clusters <= np.iinfo(np.int16).max else np.int32
 
 
 def share_components(sizes: np.ndarray, n_components: int) -> np.ndarray:

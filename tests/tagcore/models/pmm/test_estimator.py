@@ -52,6 +52,25 @@ def test_the_posterior_is_the_product_of_poisson_probabilities(problem, length, 
     np.testing.assert_allclose(model.class_posterior(sp.csr_matrix(counts))[known], expected[known], atol=1e-4)
 
 
+@pytest.mark.parametrize(("name", "most"), [("n_classes", 100_000), ("n_word_clusters", 32_767), ("n_shards", 100_000)])
+def test_a_size_beyond_reason_is_refused_by_name(problem, name, most):
+    with pytest.raises(ValueError, match=f"{name} must be at most {most}, got 100000000"):
+        PMM(**{name: 10**8}).fit(*problem)
+
+
+def test_tables_beyond_reason_for_the_data_are_refused(problem, monkeypatch):
+    X, Y = problem
+    monkeypatch.setattr(learning, "MOST_CELLS", 8 * X.shape[1])
+    assert PMM(n_classes=8, n_word_clusters=4, max_iter=1).fit(X, Y).n_classes_ == 8
+    with pytest.raises(ValueError, match=f"n_classes must be at most 8 for {X.shape[1]} words, got 9: select words"):
+        PMM(n_classes=9).fit(X, Y)
+    most = 8 * X.shape[1] // (4 + 5)
+    with pytest.raises(ValueError, match=f"n_word_clusters must be at most {most} for 9 components, got {most + 1}"):
+        PMM(n_classes=4, n_components=9, n_word_clusters=most + 1).fit(X, Y)
+    few = PMM(n_classes=90_000, n_word_clusters=4, max_iter=1).fit(X[:8], Y[:8])  # there are only eight documents
+    assert few.n_classes_ <= 8
+
+
 def test_the_best_few_are_those_of_all_scores(problem, fitted):
     X = problem[0]
     for k in (1, 4, 9, fitted.n_labels_):

@@ -67,6 +67,7 @@ def nightly(recipe: Recipe, full: bool = False) -> NightlyResult:
     workspace = open_workspace()
     name = registered_name(recipe.name, data_name(recipe.data))
     with tell_of_failure(workspace.settings, name):
+        recipe.require_no_grid()
         champion_measure(recipe.measures.primary, recipe.data.kind)  # said now, not when there is one to compare with
         require_reachable(workspace.registry)
         workspace.cluster.backend.require_reachable()

@@ -12,7 +12,7 @@ from flows.stages import ingest, train_and_evaluate
 from tagcore.store.files import write_text
 from tasks.cluster.open_clusters import open_clusters
 from tasks.naming import data_name, registered_name, safe_name
-from tasks.recipe import Recipe, RecipeError
+from tasks.recipe import Recipe
 from tasks.recipe_toml import recipe_toml
 from tasks.registry.client import require_reachable
 from tasks.registry.tracking import comparison_run, log_performance, log_recipe, track
@@ -39,10 +39,7 @@ class TuneResult:
 def tune(recipe: Recipe) -> TuneResult:
     """Searches the settings of every model on validation documents with the first seed, after what the corpus decides,
     and measures the best on the test."""
-    if recipe.grid:
-        raise RecipeError(
-            f"{recipe.name}: a search is of one data set and split, and its grid varies {next(iter(recipe.grid))}"
-        )
+    recipe.require_no_grid("a search is of one data set and split")
     workspace = open_workspace()
     require_reachable(workspace.registry)
     name, title = (

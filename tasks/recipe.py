@@ -207,6 +207,12 @@ class Recipe(RecipePart):
             plain["chosen_features"] = [*self.chosen_features, *varied]
             yield parse_recipe(plain, f"{self.name}: grid {dict(zip(self.grid, values, strict=True))}")
 
+    def require_no_grid(self, work: str = "a night is of one data set, split and features") -> None:
+        """Refuses a grid where it would be of no effect; `work` tells why."""
+        if self.grid:
+            varied = ", ".join(self.grid)
+            raise RecipeError(f"{self.name}: {work}, and [grid] varies {varied}; `tagflow experiment` takes grids")
+
     def features_with(self, suggested: dict[str, Any]) -> FeatureSettings:
         """Takes a data card's suggestions, except where a person or the grid has set the feature."""
         return self.features.on_top_of(**{k: v for k, v in suggested.items() if k not in self.chosen_features})

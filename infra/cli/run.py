@@ -46,6 +46,7 @@ def run(
     console = Console(as_json)
     preset = recipe or usual_preset(data)
     chosen = recipe_from_options(preset, data, set_, skip_bad_rows, data_name=name, options=option)
+    chosen.require_no_grid()
     if len(chosen.seeds) > 1:
         console.say(f"`run` takes one seed, {chosen.seeds[0]}, of the recipe's {len(chosen.seeds)}; `experiment` all")
     standing = None if full else _standing(console, chosen, home, cluster)

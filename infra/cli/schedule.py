@@ -48,6 +48,8 @@ def schedule(
     if job not in SHIPPED:
         raise ValueError(f"--job {job!r}: expected one of {', '.join(SHIPPED)}")
     chosen = recipe_from_options(recipe, data, set_, skip_bad_rows, data_name=name, options=option)
+    if job == "retrain":
+        chosen.require_no_grid()
     settings: dict[str, Any] = (
         parse_pairs(set_) | reader_settings(option) | ({"data.skip_bad_rows": True} if skip_bad_rows else {})
     )

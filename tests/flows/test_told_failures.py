@@ -8,6 +8,7 @@ import pytest
 
 from flows.nightly import nightly
 from flows.recipes import load_recipe
+from tasks.recipe import RecipeError
 from tasks.registry.client import RegistryError
 
 KEEP = "import sys; open(sys.argv[1], 'w').write(sys.stdin.read())"
@@ -45,3 +46,9 @@ def test_a_cluster_out_of_reach_is_told_before_data_are_read(told, monkeypatch):
     with pytest.raises(ConnectionError):
         nightly.fn(load_recipe("demo", {}))
     assert "tcp://127.0.0.1:9: no scheduler answers there" in json.loads(told.read_text())["error"]
+
+
+def test_a_grid_is_refused_and_told(told):
+    with pytest.raises(RecipeError, match=r"\[grid\] varies features.stem; `tagflow experiment` takes grids"):
+        nightly.fn(load_recipe("demo", {"grid": {"features.stem": ["english", "porter"]}}))
+    assert "a night is of one data set, split and features" in json.loads(told.read_text())["error"]

@@ -8,6 +8,7 @@ import pytest
 from flows import tune as of_tune
 from flows.recipes import load_recipe
 from tasks.corpus_choice import with_changes
+from tasks.recipe import RecipeError
 from tests.workspaces import workspace_at
 
 
@@ -62,3 +63,8 @@ def test_the_recipe_is_written_with_its_choices_made_and_all_its_seeds(tune):
     assert (written.features.stem, written.chosen_features) == ("english", ["stem"])
     assert written.models[0].params == {"power": 3.0}
     assert (written.choice, written.tuning, written.seeds) == (None, None, [5, 6])
+
+
+def test_a_grid_is_refused(tune):
+    with pytest.raises(RecipeError, match=r"a search is of one data set and split, and \[grid\] varies split.test"):
+        tune(models=[{"model": "KNN"}], grid={"split.test": [0.1, 0.2]})

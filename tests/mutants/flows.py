@@ -8,6 +8,13 @@ _TUNING = "flows/settings_search.py"
 
 FLOWS = (
     Fault(
+        "a night takes no heed of the grid of its recipe",
+        "flows/nightly.py",
+        "        recipe.require_no_grid()\n",
+        "",
+        "tests/flows/test_told_failures.py -k grid",
+    ),
+    Fault(
         "a model after one that is left out has its name",
         _JOBS,
         "start=start, number=number, views=",

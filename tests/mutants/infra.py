@@ -10,6 +10,20 @@ _PARTS = "tests/infra/stack/test_parts.py"
 
 INFRA = (
     Fault(
+        "a run takes no heed of the grid of its recipe",
+        "infra/cli/run.py",
+        "    chosen.require_no_grid()\n",
+        "",
+        "tests/infra/cli/test_recipes.py -k grid",
+    ),
+    Fault(
+        "nights are scheduled of a recipe with a grid, which they refuse",
+        "infra/cli/schedule.py",
+        '    if job == "retrain":\n',
+        "    if False:\n",
+        "tests/infra/cli/test_recipes.py -k grid",
+    ),
+    Fault(
         "a variable that a benchmark reads is said not to be read",
         "infra/doctor_checks.py",
         ', "GPYTORCH_PYTHON"',

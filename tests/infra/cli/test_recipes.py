@@ -132,6 +132,23 @@ def test_what_reads_one_data_set_refuses_a_folder_of_several(shelves, tmp_path, 
     assert str(done.exception) == f"{shelves}: a folder of known data sets, {wanted}"
 
 
+@pytest.mark.parametrize("command", [["run"], ["schedule", "--at", "02:00"]])
+def test_a_grid_is_refused_by_what_takes_one_point_of_it(tmp_path, monkeypatch, command):
+    monkeypatch.setattr(Console, "session", lambda *_: pytest.fail("a server was started"))
+    grid = 'grid={"split.test"=[0.1, 0.2], "features.stem"=["english"]}'
+    here = ["--home", str(tmp_path / "home"), "--recipe", "nightly", "--set", grid]
+    done = CliRunner().invoke(app, [*command, "--data", "demo", *here])
+    work = "a night is of one data set, split and features"
+    told = f"nightly: {work}, and [grid] varies split.test, features.stem; `tagflow experiment` takes grids"
+    assert str(done.exception) == told
+
+
+def test_a_comparison_with_a_grid_is_scheduled(tmp_path):
+    when = ["--at", "02:00", "--job", "compare", "--data", "demo", "--home", str(tmp_path / "home")]
+    done = CliRunner().invoke(app, ["schedule", *when, "--set", 'grid={"split.test"=[0.1, 0.2]}'])
+    assert str(done.exception).startswith("the stack is not up")  # it got so far
+
+
 @pytest.mark.parametrize(
     ("without", "message"),
     [

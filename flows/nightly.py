@@ -3,8 +3,6 @@
 At what hour it starts: `infra/prefect.yaml`.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,7 +22,7 @@ from tasks.naming import data_name, registered_name
 from tasks.nights.hold_out import HEAD, quality_by_hold_out
 from tasks.nights.tonight import Night, open_night
 from tasks.nothing_to_redo import StandingNight, keep_record, premises_of, results_in
-from tasks.notify import notify
+from tasks.notify import notify, tell_of_failure
 from tasks.progress import noted_steps
 from tasks.promotion.decision_record import Decision
 from tasks.promotion.promote import promote
@@ -38,7 +36,6 @@ from tasks.reporting.comparison import Report
 from tasks.reporting.examples import TagExample
 from tasks.reporting.page import PageFacts, Section, report_page, sorting_table
 from tasks.reporting.report import asked_of_report, report
-from tasks.settings import Settings
 from tasks.workspace import Workspace, open_workspace
 
 PageTable = tuple[str, list[str], list[list[str]]]  # title, head, rows
@@ -142,13 +139,3 @@ def facts_of(decision: Decision, examples: list[Any], tables: list[PageTable]) -
     guards = [(guard.name, guard.passed, guard.found, guard.needed) for guard in decision.guards]
     more = [Section(title, sorting_table(head, rows, "words")) for title, head, rows in tables]
     return PageFacts(told, guards, examples, decision.in_service, more)
-
-
-@contextmanager
-def tell_of_failure(settings: Settings, name: str) -> Iterator[None]:
-    """Notifies of an error that ends the night, and lets it go on its way."""
-    try:
-        yield
-    except Exception as error:
-        notify(settings, "failed", {"name": name, "error": f"{type(error).__name__}: {error}"})
-        raise

@@ -4,6 +4,8 @@ import json
 import logging
 import shlex
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from tasks.settings import Settings
@@ -26,6 +28,16 @@ def notify(settings: Settings, event: str, about: dict[str, Any]) -> list[str]:
     for what in failed:
         _log.warning("nobody could be told of %s: %s", event, what)
     return failed
+
+
+@contextmanager
+def tell_of_failure(settings: Settings, name: str) -> Iterator[None]:
+    """Notifies of an error that ends the night, and lets it go on its way."""
+    try:
+        yield
+    except Exception as error:
+        notify(settings, "failed", {"name": name, "error": f"{type(error).__name__}: {error}"})
+        raise
 
 
 def _post(address: str, message: str) -> list[str]:

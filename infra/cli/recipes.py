@@ -20,13 +20,14 @@ def recipe_from_options(
     options: list[str] | None = None,
     several_sets: bool = False,
     usual: dict[str, dict[str, Any]] | None = None,
+    look: bool = True,
 ) -> "Recipe":
     """Loads a preset or file and applies the options: `settings` are pairs of --set, `more` and those of --option,
     which the reader takes, beat them; all beat the `usual` groups of settings, for a recipe that has none of its own.
 
     A folder of known sets is refused but where a command compares and takes `several_sets`: these are varied beside the
     recipe's own grid, but for those named by `without`. Data that is not there, or cannot be read as it was told, is
-    noticed here, before any server is started.
+    noticed here, before any server is started, unless the command is to `look` itself.
     """
     from flows.recipes import load_recipe
     from infra.cli.values import parse_pairs
@@ -46,7 +47,8 @@ def recipe_from_options(
     if compared:
         own = {path: values for path, values in recipe.grid.items() if path != "data.source"}
         recipe = recipe.model_copy(update={"grid": {"data.source": compared, **own}})
-    _look_at_data(recipe)
+    if look:
+        look_at_data(recipe)
     return recipe
 
 
@@ -79,7 +81,7 @@ def usual_preset(data: str | None) -> str:
     return "ratings" if holds_ratings(data) else "nightly"
 
 
-def _look_at_data(recipe: "Recipe") -> None:
+def look_at_data(recipe: "Recipe") -> None:
     """Opens every source of the recipe, without reading on."""
     from tagcore.readers import open_source
     from tagcore.readers.ratings import RatingsSource, holds_ratings

@@ -1,5 +1,6 @@
 """`tagflow run`: the whole pipeline, from documents or ratings to a model in service."""
 
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,7 +18,7 @@ from infra.cli.options import (
     SetOption,
     SkipOption,
 )
-from infra.cli.recipes import recipe_from_options, usual_preset
+from infra.cli.recipes import look_at_data, recipe_from_options, usual_preset
 
 if TYPE_CHECKING:
     from tasks.recipe import Recipe
@@ -45,8 +46,10 @@ def run(
     """The whole pipeline: read, prepare, train, compare, register, promote, and suggest tags or recommend items."""
     console = Console(as_json)
     preset = recipe or usual_preset(data)
-    chosen = recipe_from_options(preset, data, set_, skip_bad_rows, data_name=name, options=option)
-    chosen.require_no_grid()
+    chosen = recipe_from_options(preset, data, set_, skip_bad_rows, data_name=name, options=option, look=False)
+    with _told_of_failure(chosen, home, cluster):
+        look_at_data(chosen)
+        chosen.require_no_grid()
     if len(chosen.seeds) > 1:
         console.say(f"`run` takes one seed, {chosen.seeds[0]}, of the recipe's {len(chosen.seeds)}; `experiment` all")
     standing = None if full else _standing(console, chosen, home, cluster)
@@ -64,12 +67,24 @@ def _run(
     """What the night gave, as plain data, and the examples as a person reads them."""
     from tasks.model_parameters import require_parameters
 
-    require_parameters(recipe)  # before a server is started
-    with console.session(home, cluster):
+    with ExitStack() as session:
+        with _told_of_failure(recipe, home, cluster):  # the night itself tells what ends it
+            require_parameters(recipe)  # before a server is started
+            session.enter_context(console.session(home, cluster))
         from flows.nightly import nightly
 
         night = nightly(recipe, full)
     return asdict(night), [example.told() for example in night.examples]
+
+
+def _told_of_failure(recipe: "Recipe", home: Path | None, cluster: str | None) -> AbstractContextManager[None]:
+    """Tells whoever the settings name of a night that fails before it begins, as cron would tell nobody."""
+    from tasks.naming import data_name, registered_name
+    from tasks.notify import tell_of_failure
+    from tasks.settings import load_settings
+
+    settings = load_settings(home=home, cluster=cluster)
+    return tell_of_failure(settings, registered_name(recipe.name, data_name(recipe.data)))
 
 
 def _standing(

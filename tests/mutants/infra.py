@@ -10,9 +10,23 @@ _PARTS = "tests/infra/stack/test_parts.py"
 
 INFRA = (
     Fault(
+        "a night that could not begin is told to nobody",
+        "infra/cli/run.py",
+        "        with _told_of_failure(recipe, home, cluster):  # the night itself tells what ends it\n",
+        "        with ExitStack():\n",
+        "tests/infra/cli/test_run.py",
+    ),
+    Fault(
+        "data that are gone are told to nobody where the command looks for them",
+        "infra/cli/run.py",
+        "    with _told_of_failure(chosen, home, cluster):\n",
+        "    with ExitStack():\n",
+        "tests/infra/cli/test_run.py",
+    ),
+    Fault(
         "a run takes no heed of the grid of its recipe",
         "infra/cli/run.py",
-        "    chosen.require_no_grid()\n",
+        "        chosen.require_no_grid()\n",
         "",
         "tests/infra/cli/test_recipes.py -k grid",
     ),

@@ -51,7 +51,11 @@ class Job:
 
 
 class AllLeftOutError(ValueError):
-    """No model of the recipe learns from the data."""
+    """The data are nothing for any model of the recipe; `prepared` is what the last of them would have learnt from."""
+
+    def __init__(self, message: str, prepared: Path) -> None:
+        super().__init__(message)
+        self.prepared = prepared
 
 
 @flow(name="prepare", flow_run_name="prepare {recipe.name}")
@@ -93,7 +97,7 @@ def build_jobs(
             start = None if night is None else night.start(model, seed, prepared)
             jobs.append(Job(model, prepared, seed, which, start=start, number=number, views=tuple(views)))
     if not jobs:
-        raise AllLeftOutError(f"{recipe.name}: every model is left out; {why}")
+        raise AllLeftOutError(f"{recipe.name}: every model is left out; {why}", prepared)
     return jobs
 
 

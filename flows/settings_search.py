@@ -54,9 +54,9 @@ def settled(recipe: Recipe, studies: Studies) -> Recipe:
     """The recipe with the best settings of every study, and nothing left to search."""
     models = list(recipe.models)
     for number, study in studies.items():
-        if study.best is not None:
-            models[number] = models[number].at(study.best.point)
-    models = [next(model.expand()) for model in models]  # of a model that was left out, some point
+        if tried := study.best or next(iter(study.trials), None):  # of a model that was left out, some point
+            models[number] = models[number].at(tried.point)
+    models = [next(model.expand()) for model in models]
     return recipe.model_copy(update={"models": models, "tuning": None, "search": {}})
 
 
@@ -81,7 +81,8 @@ def search_models(recipe: Recipe, data: Path, workspace: Workspace) -> Studies:
 
 
 def _open_studies(recipe: Recipe, data: Path, workspace: Workspace) -> tuple[dict[int, Study], Path | None]:
-    """A study for every model that has something to choose and is not left out; and what one of them learns from."""
+    """A study for every model that has something to choose, but for those that are left out whatever they choose, as
+    no features are among it; and what one of them learns from."""
     assert recipe.tuning is not None
     spaces = {number: recipe.space_of(model) for number, model in enumerate(recipe.models)}
     to_search = {n: space for n, space in spaces.items() if ranges_in(space) or len(list(grid_points(space))) > 1}
@@ -90,13 +91,15 @@ def _open_studies(recipe: Recipe, data: Path, workspace: Workspace) -> tuple[dic
     first = {n: _searched(next(recipe.models[n].expand()), recipe) for n in to_search}
     try:
         jobs = build_jobs(_search_recipe(recipe, list(first.values()), recipe.split), data, workspace)
-    except AllLeftOutError:  # there may be others, which have nothing to choose
-        return {}, None
-    present = {job.model.label for job in jobs}
-    kept = {n: space for n, space in to_search.items() if first[n].label in present}
-    return {n: _open_study(recipe, recipe.models[n], space, data, workspace) for n, space in kept.items()}, jobs[
-        0
-    ].prepared
+        present, prepared = {job.model.label for job in jobs}, jobs[0].prepared
+    except AllLeftOutError as error:
+        present, prepared = set(), error.prepared
+    kept = {n: space for n, space in to_search.items() if first[n].label in present or _chooses_features(space)}
+    return {n: _open_study(recipe, recipe.models[n], space, data, workspace) for n, space in kept.items()}, prepared
+
+
+def _chooses_features(space: Space) -> bool:
+    return any(name.startswith(OWN_FEATURE) for name in space)
 
 
 def _open_study(recipe: Recipe, model: ModelSettings, space: Space, data: Path, workspace: Workspace) -> Study:
@@ -129,11 +132,16 @@ def _as_it_is(recipe: Recipe, model: ModelSettings, space: Space) -> dict[str, A
     return {name: usual[name] for name in space}
 
 
-def _values(search: Recipe, data: Path, workspace: Workspace, told: str) -> list[float]:
-    """What every model of the search is worth on validation documents, in order."""
-    evaluated = train_and_evaluate(search, build_jobs(search, data, workspace, told), workspace)
+def _values(search: Recipe, data: Path, workspace: Workspace, told: str) -> list[float | None]:
+    """What every model of the search is worth on validation documents, in order; None for one that is left out, which
+    is said."""
+    try:
+        jobs = build_jobs(search, data, workspace, told)
+    except AllLeftOutError:
+        return [None] * len(search.models)
+    evaluated = train_and_evaluate(search, jobs, workspace)
     values = {model.label: signed_value(model.evaluation, _measure(search)) for model in evaluated}
-    return [values[model.label] for model in search.models]
+    return [values.get(model.label) for model in search.models]
 
 
 def _measure(recipe: Recipe) -> str:

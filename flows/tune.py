@@ -72,4 +72,5 @@ def _summaries(recipe: Recipe, studies: Studies, folder: Path) -> list[StudySumm
     return [
         summarise_study(recipe.models[number].label, study, measure or recipe.measures.primary, folder)
         for number, study in studies.items()
+        if study.best is not None  # else the data were nothing for the model, whatever it tried
     ]

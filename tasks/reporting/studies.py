@@ -31,15 +31,17 @@ class StudySummary:
     importances: dict[str, float]
     trials: int
     pruned: int
+    left_out: int  # whose features were nothing for the model, as they were too large
     picture: str
 
     def told(self) -> str:
         """One line for a terminal."""
         chosen = ", ".join(f"{name} = {_short(value)}" for name, value in self.point.items())
         before = "" if self.start is None else f" (as it was: {self.start:.4f})"
+        left_out = f", {self.left_out} left out" if self.left_out else ""
         return (
             f"{self.model}: {chosen}; {self.measure} {self.value:.4f}{before} on validation documents, "
-            f"{self.trials} trials, {self.pruned} of them given up early"
+            f"{self.trials} trials, {self.pruned} of them given up early{left_out}"
         )
 
 
@@ -47,13 +49,14 @@ def summarise_study(model: str, study: Study, measure: str, folder: Path) -> Stu
     """Tells what a study found, and draws it into the folder."""
     best = study.best
     assert best is not None
-    first, pruned = study.trials[0], len(study.trials) - len(study.whole_trials)
+    first, left_out = study.trials[0], sum(not trial.values for trial in study.trials)
+    pruned = len(study.trials) - len(study.whole_trials) - left_out
     start = signed(measure, first.value) if study.start is not None and not first.pruned else None
     importances = study.importances()
     picture = draw_study(study, importances, measure, folder / f"study-{safe_name(model)}.png")
     value = signed(measure, best.value)
     trials = len(study.trials)
-    return StudySummary(model, measure, value, start, best.point, importances, trials, pruned, picture.name)
+    return StudySummary(model, measure, value, start, best.point, importances, trials, pruned, left_out, picture.name)
 
 
 def studies_section(summaries: Sequence[StudySummary], folder: Path) -> Section:
@@ -83,7 +86,7 @@ def draw_study(study: Study, importances: dict[str, float], measure: str, path: 
     names = [*importances, *(name for name in study.space if name not in importances)][:_MOST_PANELS]
     figure = Figure(figsize=(3.2 * (1 + len(names)), 3.2), layout="constrained")
     axes = figure.subplots(1, 1 + len(names), sharey=True, squeeze=False)[0]
-    whole, pruned = study.whole_trials, [trial for trial in study.trials if trial.pruned]
+    whole, pruned = study.whole_trials, [trial for trial in study.trials if trial.pruned and trial.values]
     for trials, style in ((whole, {"color": INK}), (pruned, {"color": SOFT, "marker": "x"})):
         label = "given up early" if trials is pruned else "all rows"
         values = [signed(measure, trial.value) for trial in trials]

@@ -25,7 +25,8 @@ PRUNE_FROM = 4  # whole trials before one that is below their median is given up
 
 @dataclass
 class Trial:
-    """One point and what it was worth, more is better: after every share of the rows, as far as it got."""
+    """One point and what it was worth, more is better: after every share of the rows, as far as it got; nothing where
+    its features were nothing for the model."""
 
     number: int
     point: dict[str, Any]
@@ -71,8 +72,11 @@ class Study:
         asked = self._optuna(number).ask(distributions_of(self.space))
         return [Trial(number, from_optuna(self.space, asked.params))]
 
-    def goes_on(self, trial: Trial, value: float) -> bool:
-        """Notes what a trial was worth after its next share; whether it is worth another."""
+    def goes_on(self, trial: Trial, value: float | None) -> bool:
+        """Notes what a trial was worth after its next share, or that it was left out; whether it is worth another."""
+        if value is None:
+            trial.pruned = True
+            return False
         trial.values.append(value)
         if len(trial.values) == len(self.shares):
             return False
@@ -127,7 +131,7 @@ class Study:
                     params=to_optuna(self.space, trial.point),
                     distributions=distributions,
                     intermediate_values=dict(enumerate(trial.values)),
-                    value=trial.value,
+                    value=trial.value if trial.values else None,
                     state=optuna.trial.TrialState.PRUNED if trial.pruned else optuna.trial.TrialState.COMPLETE,
                 )
             )

@@ -10,7 +10,7 @@ import pytest
 
 from flows import settings_search
 from flows.comparisons import GridPoint, group_by_documents
-from flows.jobs import Job
+from flows.jobs import AllLeftOutError, Job
 from flows.recipes import SPACES, load_recipe, preset_names, recipe_to_tune
 from tagcore.base import Estimator
 from tagcore.fitting import model_class
@@ -227,6 +227,64 @@ def test_a_killed_search_goes_on_and_more_trials_are_added(planted, searches, mo
     before = len(searches)
     tuned(planted, tuning=SAMPLED["tuning"] | {"trials": 13})
     assert len(searches) - before in (1, 2)
+
+
+@pytest.fixture
+def too_large(planted, monkeypatch):
+    """The planted objective, where pairs of words are too large for all models that choose them."""
+    build_jobs = settings_search.build_jobs
+
+    def without_pairs(*given):
+        jobs = [job for job in build_jobs(*given) if job.model.features.get("ngram_range") != [1, 2]]
+        if not jobs:
+            raise AllLeftOutError("every model is left out", planted / "features")
+        return jobs
+
+    monkeypatch.setattr(settings_search, "build_jobs", without_pairs)
+    return planted
+
+
+def test_trials_whose_features_are_too_large_are_left_out(too_large, searches):
+    _, knn, _ = tuned(too_large).models
+    assert knn.features == {"ngram_range": [1, 1]}
+    assert abs(knn.params["n_neighbors"] - 50) < 40
+    (record,) = too_large.glob("studies/KNN-*/trials.json")
+    pairs = [trial for trial in json.loads(record.read_text()) if trial["point"]["features.ngram_range"] == [1, 2]]
+    assert pairs
+    assert all((trial["values"], trial["pruned"]) == ([], True) for trial in pairs)
+
+
+NEIGHBORS = {"n_neighbors": [5, 50, 200]}
+
+
+@pytest.mark.parametrize("tuning", [{}, SAMPLED["tuning"]])
+def test_the_first_points_of_a_search_may_be_too_large(too_large, searches, tuning):
+    model = {"model": "KNN", "grid": {"features.ngram_range": [[1, 2], [1, 1]], **NEIGHBORS}}
+    (knn,) = tuned(too_large, models=[model], search={}, tuning=tuning).models
+    assert (knn.features, knn.params) == ({"ngram_range": [1, 1]}, {"n_neighbors": 50})
+    if tuning:
+        assert {search.split.train_documents for search, _ in searches} == {250, None}
+
+
+@pytest.mark.parametrize("tuning", [{}, SAMPLED["tuning"]])
+def test_a_model_for_which_all_points_are_too_large_stays_so_and_is_left_out_of_what_follows(too_large, tuning):
+    pairs = {"model": "KNN", "called": "pairs", "grid": {"features.ngram_range": [[1, 2]], **NEIGHBORS}}
+    models = [pairs, {"model": "Ridge", "grid": {"alpha": [0.1, 1.0]}, "params": {"fit_intercept": True}}]
+    knn, ridge = tuned(too_large, models=models, search={}, tuning=tuning).models
+    assert knn.features == {"ngram_range": [1, 2]}
+    assert ridge.params["alpha"] == 1.0
+
+
+def test_a_model_that_is_too_large_whatever_it_chooses_is_not_searched(searches, monkeypatch, tmp_path):
+    def build_jobs(recipe, *given):
+        raise AllLeftOutError("every model is left out", tmp_path)
+
+    monkeypatch.setattr(settings_search, "build_jobs", build_jobs)
+    recipe = load_recipe(
+        "nightly", {"models": [{"model": "KNN", "grid": NEIGHBORS}, {"model": "Popular"}], "tuning": {}}
+    )
+    knn, _ = settings_search.tune_models(recipe, tmp_path, workspace_at(tmp_path)).models
+    assert (searches, knn.params) == ([], {"n_neighbors": 5})
 
 
 @pytest.mark.parametrize(

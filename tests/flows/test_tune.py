@@ -9,6 +9,7 @@ from flows import tune as of_tune
 from flows.recipes import load_recipe
 from tasks.corpus_choice import with_changes
 from tasks.recipe import RecipeError
+from tasks.search.study import Study
 from tests.workspaces import workspace_at
 
 
@@ -63,6 +64,16 @@ def test_the_recipe_is_written_with_its_choices_made_and_all_its_seeds(tune):
     assert (written.features.stem, written.chosen_features) == ("english", ["stem"])
     assert written.models[0].params == {"power": 3.0}
     assert (written.choice, written.tuning, written.seeds) == (None, None, [5, 6])
+
+
+def test_a_model_that_every_trial_left_out_has_no_summary(tune, monkeypatch):
+    nothing = Study({"power": [1.0, 2.0]}, "grid")
+    for trial in nothing.ask():
+        nothing.goes_on(trial, None)
+        nothing.end(trial)
+    monkeypatch.setattr(of_tune, "search_models", lambda *_: {0: nothing})
+    written, _ = tune(models=[{"model": "KNN"}])
+    assert written.models[0].params == {"power": 1.0}
 
 
 def test_a_grid_is_refused(tune):

@@ -8,6 +8,20 @@ _TUNING = "flows/settings_search.py"
 
 FLOWS = (
     Fault(
+        "a trial whose features are too large ends the search",
+        _TUNING,
+        "    return [values.get(model.label) for model in search.models]\n",
+        "    return [values[model.label] for model in search.models]\n",
+        "tests/flows/test_settings_search.py -k too_large",
+    ),
+    Fault(
+        "a model is searched no further where its first point is too large",
+        _TUNING,
+        "first[n].label in present or _chooses_features(space)",
+        "first[n].label in present",
+        "tests/flows/test_settings_search.py -k too_large",
+    ),
+    Fault(
         "a night takes no heed of the grid of its recipe",
         "flows/nightly.py",
         "        recipe.require_no_grid()\n",
@@ -31,8 +45,8 @@ FLOWS = (
     Fault(
         "an experiment ends where all that it tunes is left out",
         "flows/settings_search.py",
-        "    except AllLeftOutError:",
-        "    except AssertionError:",
+        "    except AllLeftOutError as error:",
+        "    except AssertionError as error:",
         "tests/flows/test_sizes.py",
     ),
     Fault(

@@ -21,6 +21,13 @@ _EXECUTOR = "tasks/cluster/dask_executor.py"
 
 TASKS = (
     Fault(
+        "a trial that was left out counts as one that saw all rows",
+        "tasks/search/study.py",
+        "        if value is None:\n            trial.pruned = True\n",
+        "        if value is None:\n",
+        "tests/tasks/search/test_study.py -k left_out",
+    ),
+    Fault(
         "weights below zero end the table of a model that takes none",
         "tasks/left_out.py",
         "        if lowest < 0:\n",

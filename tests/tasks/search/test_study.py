@@ -71,6 +71,29 @@ def test_a_killed_study_goes_on_as_if_it_had_not_been(tmp_path, most):
     assert len(more.trials) == 20
 
 
+@pytest.mark.parametrize("sampler", ["tpe", "random"])
+def test_points_that_are_left_out_are_passed_over_and_never_best(tmp_path, sampler):
+    def tried(most, folder):
+        study = Study(SPACE, sampler, most, SHARES, seed=3, folder=folder)
+        while asked := study.ask():
+            (trial,) = asked
+            left_out = trial.point["ngrams"] == [1, 2]
+            for share in study.shares:
+                if not study.goes_on(trial, None if left_out else worth(trial.point, share)):
+                    break
+            study.end(trial)
+        return study
+
+    tried(15, tmp_path)
+    study = tried(40, tmp_path)
+    assert study.trials == tried(40, None).trials
+    left_out = [trial for trial in study.trials if not trial.values]
+    assert left_out
+    assert all(trial.pruned and trial.point["ngrams"] == [1, 2] for trial in left_out)
+    assert study.best.point["ngrams"] == [1, 1]
+    assert set(study.importances()) == set(SPACE)
+
+
 def test_the_best_has_seen_all_rows():
     """A value of fewer rows, which may be higher, is worth nothing beside it."""
     study, point = Study(SPACE, shares=SHARES), {"C": 1.0, "k": 1, "ngrams": [1, 1]}

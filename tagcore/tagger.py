@@ -2,7 +2,7 @@
 
 import json
 import reprlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,8 +20,8 @@ from tagcore.store.array_file import write_array_file
 from tagcore.store.datasets import MANIFEST, Dataset, StoreError, write_dataset
 from tagcore.tag_model import TagModel
 from tagcore.text import Vectoriser
-from tagcore.text.document_fields import URL, USUAL, fields_of, require_several
-from tagcore.text.html import strip_html
+from tagcore.text.document_fields import TITLE, URL, USUAL, fields_of, require_several
+from tagcore.text.html import strip_html, strip_html_of_title
 from tagcore.text.joined import JoinedVectoriser
 
 if TYPE_CHECKING:
@@ -192,7 +192,8 @@ class Tagger:
         if isinstance(text, str):
             return strip_html(text)
         fields = fields_of(text, self.vectoriser.field_names, f"text {number}")
-        return {name: value if name == URL else strip_html(value) for name, value in fields.items()}
+        strip: dict[str, Callable[[str], str]] = {URL: str, TITLE: strip_html_of_title}
+        return {name: strip.get(name, strip_html)(value) for name, value in fields.items()}
 
     def word_columns(self, words: Names) -> sp.csr_matrix:
         """Counted words of a source × the columns that the vectoriser takes, matched by the names of its terms."""

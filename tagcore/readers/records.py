@@ -2,9 +2,10 @@
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from tagcore.corpus import Block, Names, documents_table, fields_table, taggings_table
@@ -13,7 +14,7 @@ from tagcore.readers.ids import DocumentIds
 from tagcore.readers.input_files import ReadLimits
 from tagcore.readers.lengths import LONGEST, require_length
 from tagcore.text.document_fields import field_text
-from tagcore.text.html import strip_html
+from tagcore.text.html import strip_html, strip_html_of_title
 
 DEFAULT_NAMES: Mapping[str, tuple[str, ...]] = {
     "id": ("id",),
@@ -141,7 +142,8 @@ class BlockBuilder:
         """Returns the records so far as a Block and forgets them."""
         if html:
             for field in _WRITTEN:
-                self._columns[field] = list(map(_without_markup, self._columns["id"], self._columns[field]))
+                strip = partial(_without_markup, strip=strip_html_of_title if field == "title" else strip_html)
+                self._columns[field] = list(map(strip, self._columns["id"], self._columns[field]))
             self._fields = [
                 {name: plain for name, text in fields.items() if (plain := _without_markup(id_, text))}
                 for id_, fields in zip(self._columns["id"], self._fields, strict=True)
@@ -169,10 +171,10 @@ def _hold_html(texts: Sequence[str | None]) -> bool:
     return bool(some) and sum(bool(_HTML.search(t)) for t in some) * 10 >= len(some)
 
 
-def _without_markup(document: str, text: str | None) -> str | None:
+def _without_markup(document: str, text: str | None, strip: Callable[[str, int], str] = strip_html) -> str | None:
     try:
         # a row's length was limited when it was read, so that no second limit is needed
-        return text if text is None else strip_html(text, len(text))
+        return text if text is None else strip(text, len(text))
     except ValueError as error:
         raise ReadError(f"document {shorten(document)}: {error}") from None
 

@@ -8,6 +8,9 @@ from selectolax.lexbor import LexborHTMLParser
 LIMIT = 10_000_000  # characters of one text: beyond it a file is data, not a document
 
 _MARKUP = re.compile(r"<[a-zA-Z/!?]|&(?:#|[a-zA-Z])")
+# what makes HTML of a title: an end tag, a comment, an attribute, or an element that says something without an end tag
+_TITLE_MARKUP = re.compile(r"</[a-z]|<!--|<[a-z][^<>]*=|<(?:br|hr|wbr|p|li)[\s/>]", re.IGNORECASE)
+_OPENING = re.compile(r"<(?=[a-zA-Z!?])")
 _HIDDEN = "script, style, template, [hidden]"
 # what starts a new line on screen, or stands apart in a table or a list
 _BLOCK = re.compile(
@@ -38,6 +41,14 @@ def strip_html(text: str, limit: int = LIMIT) -> str:
     for node in tree.css(_HIDDEN):
         node.remove()
     return " ".join(tree.text().split())
+
+
+def strip_html_of_title(title: str, limit: int = LIMIT) -> str:
+    """Gives a title as a reader sees it. One that holds elements without an end, such as "How to centre a <div>?", is
+    no HTML but speaks of it: they stay, and entities alone are read."""
+    if _TITLE_MARKUP.search(title):
+        return strip_html(title, limit)
+    return strip_html(_OPENING.sub("&lt;", title), limit + 3 * title.count("<"))
 
 
 def check_nesting(text: str) -> None:

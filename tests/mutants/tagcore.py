@@ -15,6 +15,27 @@ _CALIBRATION = "tagcore/scoring/calibration.py"
 
 TAGCORE = (
     Fault(
+        "a title loses the elements that it speaks of",
+        "tagcore/readers/records.py",
+        'strip=strip_html_of_title if field == "title" else strip_html',
+        "strip=strip_html",
+        "tests/tagcore/readers/test_jsonl.py -k title",
+    ),
+    Fault(
+        "a title with attributes is words",
+        "tagcore/text/html.py",
+        "|<[a-z][^<>]*=",
+        "",
+        "tests/tagcore/text/test_html.py -k title",
+    ),
+    Fault(
+        "a tagger reads titles otherwise than they were learnt",
+        "tagcore/tagger.py",
+        "TITLE: strip_html_of_title",
+        "TITLE: strip_html",
+        "tests/tagcore/test_tagger.py -k by_field",
+    ),
+    Fault(
         "a host with other letters is asked by its name in IDNA 2003, which may be another's",
         "tagcore/readers/web/urls.py",
         "        return idna.encode(name, uts46=True).decode()\n",

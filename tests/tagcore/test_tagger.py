@@ -272,6 +272,10 @@ def test_a_stored_tagger_takes_texts_by_field(tagger, tmp_path):
     # without named fields: title and text, one after the other
     assert tagger.fields == ("title", "text")
     assert tagger.suggest([{"title": "red", "text": "<p>car"}]) == tagger.suggest(["red car"])
+    rows = [
+        tagger.rows([text]).toarray().tolist() for text in ({"title": "red <car>", "text": "<p>"}, "red car", "red")
+    ]
+    assert rows[0] == rows[1] != rows[2]  # an element that a title speaks of is a word of it
 
 
 @pytest.mark.parametrize(

@@ -133,6 +133,12 @@ def test_html_in_titles_is_stripped_as_in_texts(tmp_path: Path, form: str, text:
     assert read(path, html=False).documents[0]["title"] == row["title"]
 
 
+def test_a_title_that_speaks_of_an_element_keeps_it_among_texts_of_html(tmp_path: Path) -> None:
+    row = {"title": "How to centre a <div>?", "text": "<p>It is in a <div>.</p>", "tags": ["css"]}
+    (document,) = read(jsonl(tmp_path / "a.jsonl", row)).documents
+    assert (document["title"], document["text"]) == ("How to centre a <div>?", "It is in a .")
+
+
 @pytest.mark.parametrize(
     ("line", "value", "expected"),
     [

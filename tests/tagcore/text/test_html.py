@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagcore.text.html import strip_html
+from tagcore.text.html import strip_html, strip_html_of_title
 
 
 @pytest.mark.parametrize(
@@ -44,6 +44,31 @@ def test_visible_text(source, seen):
 @pytest.mark.parametrize("text", ["", " two  spaces\n", "a < b && c > d", "1<2", "x & y", "<", "&", "<3", "5 &6"])
 def test_plain_text_passes_unchanged(text):
     assert strip_html(text) is text
+
+
+@pytest.mark.parametrize(
+    ("title", "seen"),
+    [
+        ("How to centre a <div>?", "How to centre a <div>?"),
+        ("Why does <script> block, and <table> not?", "Why does <script> block, and <table> not?"),
+        ("Map<K, V> of a List<String> &amp; a Foo<Bar />", "Map<K, V> of a List<String> & a Foo<Bar />"),
+        ("What is <?php or <!DOCTYPE html>?", "What is <?php or <!DOCTYPE html>?"),
+        ("How to centre a &lt;div&gt;?", "How to centre a <div>?"),
+        ("if a<b and b>c  &eacute;", "if a<b and b>c é"),
+        ("<b>A &amp; B</b>", "A & B"),
+        ("<div>A <b>B", "<div>A <b>B"),  # cut off, or words: nothing tells
+        ("A<br>B<hr/>C", "A B C"),
+        ("<p>A", "A"),
+        ("<font color=red>A", "A"),
+        ("<a href='x'>A", "A"),
+        ("A<!-- no -->", "A"),
+        ("<pre> stays", "<pre> stays"),
+        ("two  spaces", "two  spaces"),
+    ],
+)
+def test_a_title_that_speaks_of_elements_keeps_them(title, seen):
+    assert strip_html_of_title(title, len(title)) == seen
+    assert strip_html_of_title(seen) == seen
 
 
 @given(st.text().filter(lambda text: "\x00" not in text and "\r" not in text))

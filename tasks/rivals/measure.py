@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -39,6 +40,7 @@ import platform, sys
 from importlib.metadata import version
 print(version(sys.argv[1]), platform.python_version())
 """
+_ERROR = re.compile(r"[\w.]*(Error|Exception)\b")  # the line that ends a traceback
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
 
 
@@ -143,6 +145,13 @@ def _ask(python: Path, rival: RivalSettings, *arguments: str) -> str:
     environment |= dict.fromkeys(_THREADS, "1")
     done = subprocess.run([str(python), *arguments], env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
-        complaint = (done.stderr.strip().splitlines() or ["nothing"])[-1]
+        complaint = _complaint(done.stderr)
         raise ValueError(f"{rival.label}: {python} ended with {done.returncode} and said: {complaint:.300}")
     return done.stdout.splitlines()[-1]
+
+
+def _complaint(told: str) -> str:
+    """The last error of what a program told, to the end, or the last line; lines without a word are ornament."""
+    lines = [line for line in told.splitlines() if any(map(str.isalnum, line))]
+    errors = [number for number, line in enumerate(lines) if _ERROR.match(line)]
+    return " ".join(line.strip() for line in lines[errors[-1] if errors else -1 :]) or "nothing"

@@ -111,6 +111,17 @@ def test_versions_are_those_of_a_real_python(tmp_path):
         _ask(python, rival, "-c", _VERSIONS, "no-such")
 
 
+def test_a_complaint_is_the_last_error_without_ornament():
+    rival, python = RivalSettings(rival="annif"), Path(sys.executable)
+    ornate = "raise LookupError('\\n****\\n  Resource punkt not found.\\n\\n  - looked in /a\\n****')"
+    with pytest.raises(ValueError, match=r"said: LookupError: Resource punkt not found\. - looked in /a$"):
+        _ask(python, rival, "-c", ornate)
+    with pytest.raises(ValueError, match=r"said: the last line$"):
+        _ask(python, rival, "-c", "import sys; sys.exit('some\\nthe last line\\n----')")
+    with pytest.raises(ValueError, match=r"ended with 3 and said: nothing$"):
+        _ask(python, rival, "-c", "import sys; sys.exit(3)")
+
+
 def test_a_rival_that_fails_or_is_not_there_is_named(prepared, workspace, tmp_path):
     with pytest.raises(ValueError, match=r"napkinxc: .*python ended with 1 and said: no such luck"):
         measure_rival.fn(RivalSettings(rival="napkinxc"), prepared, MEASURES, workspace)

@@ -25,7 +25,7 @@ run: setup
 # all side by side, as much of it is waiting for servers; lint gives way to the rest. Each part finds the kernels that
 # the others compiled.
 test: setup
-	@echo "running the tests in four parts, and lint; each speaks when it is done (about a quarter of an hour on 2 cores)"
+	@echo "running the tests in four parts, and lint; each speaks when it is done (five to fifteen minutes on 2 cores)"
 	@$(MAKE) --no-print-directory -j5 $(if $(filter output-sync,$(.FEATURES)),-O) test-models test-units test-flows test-tasks lint
 
 # each part also runs the examples in the docstrings of its packages, with kernels that its tests compile anyway

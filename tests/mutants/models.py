@@ -429,6 +429,13 @@ MODELS = (
         _BOMC,
     ),
     Fault(
+        "classes of shards change places",
+        "tagcore/models/bomc/shards.py",
+        "for shard_state in learnt], axis=-1)",
+        "for shard_state in reversed(learnt)], axis=-1)",
+        f"{_BOMC}/test_shards.py",
+    ),
+    Fault(
         "shards count the hub's prior once each",
         "tagcore/models/bomc/shards.py",
         "    return 1.0 / after[1] - 1.0 / before[1], after[0] / after[1] - before[0] / before[1]\n",
